@@ -1,0 +1,1 @@
+"""A sans-IO client for the Model Context Protocol over stdio."""

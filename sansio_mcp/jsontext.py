@@ -1,0 +1,224 @@
+"""JSON text to values and back: total, bounded, strict.
+
+`parse` takes untrusted text and returns a value or a `CorruptionReport`; it never raises. `dumps` takes a caller's
+value and returns one compact ASCII line, or raises `LocalProtocolError` naming the path of what JSON cannot carry.
+The standard library scans; what it lets through (duplicate keys, NaN, infinities, lone surrogates, any depth) is
+refused here. Counts of single bytes, which run at the speed of memory, decide whether a careful check is needed.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import accumulate
+from typing import TYPE_CHECKING, NoReturn, TypeAlias, cast
+
+from .errors import CorruptionReport, LocalProtocolError, excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
+"""A JSON value as Python holds it. Integers are exact at any size; floats are finite."""
+
+# The requirement's bound. The deepest of 138 recorded listings is 17 levels.
+MAX_DEPTH = 256
+
+# CPython refuses longer ones by default, because converting them costs the square of their length (CVE-2020-10735).
+MAX_INTEGER_DIGITS = 4300
+
+_CONTEXT_CODE_POINTS = 24
+_WHITESPACE = " \t\n\r"
+
+
+class _RefusedError(ValueError):
+    """Raised by the scanner's hooks; `expected` says which rule the text broke."""
+
+    def __init__(self, expected: str) -> None:
+        super().__init__(expected)
+        self.expected = expected
+
+
+def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise _RefusedError(f"an object with each key once, not {excerpt(key, 60)!r} twice")
+            seen.add(key)
+    return found
+
+
+def _constant(name: str) -> NoReturn:
+    raise _RefusedError(f"a JSON value, not {name}")
+
+
+def _float(digits: str) -> float:
+    value = float(digits)
+    if value - value != 0.0:  # Only an infinity or a NaN is not 0 from itself.
+        raise _RefusedError("a number within the range of a double")
+    return value
+
+
+def _integer(digits: str) -> int:
+    if len(digits.lstrip("-")) > MAX_INTEGER_DIGITS:
+        raise _RefusedError(f"an integer of at most {MAX_INTEGER_DIGITS} digits")
+    return int(digits)
+
+
+_SHORT = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
+# Text too short to hold an integer over the bound is spared the hook, which costs a fifth of the parse.
+_LONG = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_integer)
+
+# Openers to +1 and closers to -1, as signed bytes; every other byte is deleted.
+_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+
+
+def _depth(text: bytes) -> int:
+    """Return how deep the containers of `text` nest. Exact where `text` is JSON, and never too low for its valid start.
+
+    It must run before the scan and not after, because the scanner recurses on the C stack: a program that has raised
+    the interpreter's recursion limit would crash on it.
+    """
+    outside = b"".join(text.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2])
+    return max(accumulate(memoryview(outside.translate(_STEPS, _NOT_BRACKETS)).cast("b")), default=0)
+
+
+def _too_deep(raw: bytes) -> bool:
+    return raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _depth(raw) > MAX_DEPTH
+
+
+def _report(text: str, at: int, expected: str) -> CorruptionReport:
+    context = text[at : at + _CONTEXT_CODE_POINTS]
+    return CorruptionReport(f"code point {at}", expected, excerpt(context) if context else "end of input")
+
+
+def parse(raw: bytes) -> JsonValue | CorruptionReport:
+    """Return the value of the JSON text `raw`, or a `CorruptionReport`. Never raises.
+
+    Refused beyond the grammar of RFC 8259: invalid UTF-8, a byte order mark, a key twice in one object, more than
+    `MAX_DEPTH` containers within one another, NaN and infinities, a number past the range of a double, an integer of
+    more than `MAX_INTEGER_DIGITS` digits, and an escaped surrogate without its partner.
+    """
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as error:
+        around = raw[error.start : error.start + _CONTEXT_CODE_POINTS].decode("ascii", "backslashreplace")
+        return CorruptionReport(f"byte {error.start}", "UTF-8", excerpt(around))
+    if _too_deep(raw):
+        return CorruptionReport("nesting", f"at most {MAX_DEPTH} containers within one another", excerpt(text, 24))
+    start = len(text) - len(text.lstrip(_WHITESPACE)) if text[:1] in _WHITESPACE else 0
+    decoder = _SHORT if len(text) <= MAX_INTEGER_DIGITS else _LONG
+    try:
+        value: JsonValue
+        value, end = decoder.raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        return _report(text, error.pos, error.msg)
+    except _RefusedError as refused:
+        return CorruptionReport("value", refused.expected, excerpt(text[start:], _CONTEXT_CODE_POINTS))
+    except ValueError:  # int() itself refuses where the interpreter's own digit limit was lowered.
+        return CorruptionReport("value", "an integer within the interpreter's digit limit", excerpt(text[start:], 24))
+    except RecursionError:
+        return CorruptionReport("nesting", "containers that fit the caller's stack", excerpt(text[start:], 24))
+    if end != len(text) and text[end:].strip(_WHITESPACE):
+        return _report(text, end, "the end of the document")
+    if "\\" in text and ("\\ud" in text or "\\uD" in text) and not _encodes(value):
+        return CorruptionReport("value", "surrogates in pairs only", excerpt(text[start:], _CONTEXT_CODE_POINTS))
+    return value
+
+
+def _encodes(value: JsonValue) -> bool:
+    """Tell whether no string in `value` holds a surrogate, by writing it out as UTF-8."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except (UnicodeEncodeError, RecursionError):
+        return False
+    return True
+
+
+_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
+
+_Container: TypeAlias = "dict[object, object] | list[object] | tuple[object, ...]"
+
+
+class _UnsendableError(Exception):
+    """Carries one problem up from where it was found; each level adds its key, so `path` is innermost first."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.path: list[object] = []
+
+
+_FIRST_TOO_LONG = 10**MAX_INTEGER_DIGITS
+
+
+def _leaf(value: object) -> None:
+    if isinstance(value, str):
+        if not value.isascii() and any("\ud800" <= c <= "\udfff" for c in value):
+            raise _UnsendableError("a string with a lone surrogate")
+    elif isinstance(value, float):
+        if value - value != 0.0:
+            raise _UnsendableError(f"{value!r}, which JSON cannot write")
+    elif isinstance(value, int):
+        if not -_FIRST_TOO_LONG < value < _FIRST_TOO_LONG:
+            raise _UnsendableError(f"an integer of more than {MAX_INTEGER_DIGITS} digits")
+    elif value is not None:
+        raise _UnsendableError(f"a {type(value).__name__}, which JSON has no word for")
+
+
+def _key(key: object, *, leaves: bool) -> None:
+    if not isinstance(key, str):
+        raise _UnsendableError(f"under a key that is a {type(key).__name__}, where JSON has only strings")
+    if leaves:
+        _leaf(key)
+
+
+def _children(node: _Container) -> Iterable[tuple[object, object]]:
+    return node.items() if isinstance(node, dict) else enumerate(node)
+
+
+def _walk(node: _Container, depth: int, *, leaves: bool) -> None:
+    """Raise `_UnsendableError` for a key that is no string, for too many levels and, with `leaves`, for a bad leaf."""
+    if depth > MAX_DEPTH:
+        raise _UnsendableError(f"more than {MAX_DEPTH} containers within one another, or a cycle")
+    for key, child in _children(node):
+        try:
+            if isinstance(node, dict):
+                _key(key, leaves=leaves)
+            if isinstance(child, dict | list | tuple):
+                _walk(cast("_Container", child), depth + 1, leaves=leaves)
+            elif leaves:
+                _leaf(child)
+        except _UnsendableError as found:
+            found.path.append(key)
+            raise
+
+
+def dumps(value: object, name: str = "$") -> str:
+    """Return `value` as one compact line of ASCII JSON.
+
+    Raises:
+        LocalProtocolError: JSON has no word for something in `value`; the message gives its path, beginning with
+            `name`. That is: a key that is no string, NaN or an infinity, a lone surrogate, more than `MAX_DEPTH`
+            containers within one another, a cycle, an integer longer than the interpreter writes, or any type but
+            None, bool, int, float, str, list, tuple and dict.
+    """
+    whole = (value,)
+    try:
+        # Before the encoder, because that one recurses on the C stack and turns keys of other types into strings.
+        _walk(whole, 0, leaves=False)
+        try:
+            text = _encode(value)
+        except (TypeError, ValueError):
+            text = ""
+        # An escaped surrogate may be half of a pair, so the strings themselves have to be looked at.
+        if not text or "\\ud" in text:
+            _walk(whole, 0, leaves=True)
+    except _UnsendableError as found:
+        steps = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in found.path[-2::-1])
+        raise LocalProtocolError(f"{name}{excerpt(steps)} is {found.problem}") from None
+    except RecursionError:
+        raise LocalProtocolError(f"{name} is nested deeper than the caller's stack allows") from None
+    return text

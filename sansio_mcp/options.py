@@ -1,0 +1,90 @@
+"""The knobs of one client, each with its bound and the reason for it. Times are seconds, sizes are bytes."""
+
+from __future__ import annotations
+
+from attrs import field, frozen
+
+from .errors import LocalProtocolError
+from .lifecycle import Posture
+
+# A timer beyond this overflows the milliseconds that poll(2) takes as a C int (24.8 days).
+MAX_TIMEOUT = 1_000_000.0
+
+# The largest answer that one of 138 recorded servers gave is 0.8 MB; the bound only has to stop a runaway server.
+MAX_LINE_BYTES = 16 * 2**20
+
+# Past this many unanswered calls a server is not slow but stuck, and each call costs memory on both sides.
+MAX_IN_FLIGHT = 1024
+
+# Of 204 recorded servers the noisiest printed a few dozen stray lines; a thousand is a server that prints logs.
+MAX_ANOMALIES = 1000
+
+# Page sizes of 20 and up are usual, so this is above a thousand tools; a cursor that goes on after it never ends.
+MAX_TOOL_PAGES = 64
+
+# Four full lines: far above any recorded listing (0.8 MB), far below what 64 full pages would hold.
+MAX_LISTING_BYTES = 64 * 2**20
+
+
+def seconds(value: object, name: str, *, zero: bool = False) -> float:
+    """Return `value` as seconds, or raise `LocalProtocolError` naming `name`."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not (0 <= value <= MAX_TIMEOUT)
+        or (value == 0 and not zero)
+    ):
+        least = "at least" if zero else "above"
+        raise LocalProtocolError(f"{name} must be {least} 0 and at most {MAX_TIMEOUT:g} seconds, not {value!r}")
+    return float(value)
+
+
+def _positive(_options: object, attribute: object, value: object) -> None:
+    seconds(value, str(getattr(attribute, "name", "a timeout")))
+
+
+def _patience(_options: object, attribute: object, value: object) -> None:
+    seconds(value, str(getattr(attribute, "name", "a timeout")), zero=True)
+
+
+def _count(_options: object, attribute: object, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise LocalProtocolError(
+            f"{getattr(attribute, 'name', 'a bound')} must be an integer of at least 1, not {value!r}"
+        )
+
+
+@frozen(kw_only=True)
+class Options:
+    """How one client behaves.
+
+    Raises:
+        LocalProtocolError: a time or a bound is out of range.
+    """
+
+    client_name: str = "sansio-mcp"
+    """What the server is told as `clientInfo.name`."""
+    client_version: str = "0.1.0"
+    """What the server is told as `clientInfo.version`."""
+    posture: Posture = Posture.STRICT
+    """What a fault of the server costs; see `lifecycle.VERDICTS`."""
+    handshake_timeout: float = field(default=10.0, validator=_positive)
+    """Seconds from `connect` until the handshake must be done."""
+    call_timeout: float = field(default=60.0, validator=_positive)
+    """Seconds for a `call_tool` or `ping` that names no timeout of its own."""
+    listing_timeout: float = field(default=30.0, validator=_positive)
+    """Seconds for all pages of one `list_tools` together."""
+    grace: float = field(default=2.0, validator=_patience)
+    """Seconds on each rung of the closing ladder. 0 kills at once."""
+    drain: float = field(default=0.5, validator=_patience)
+    """Seconds that the end of stdout and the exit wait for one another."""
+    max_line_bytes: int = field(default=MAX_LINE_BYTES, validator=_count)
+    """The longest line taken from the server, without its LF."""
+    max_in_flight: int = field(default=MAX_IN_FLIGHT, validator=_count)
+    """Calls that may wait for an answer at once; one more is refused."""
+    max_anomalies: int = field(default=MAX_ANOMALIES, validator=_count)
+    """Skipped faults after which a lenient connection ends too."""
+    max_tool_pages: int = field(default=MAX_TOOL_PAGES, validator=_count)
+    """Pages of one listing."""
+    max_listing_bytes: int = field(default=MAX_LISTING_BYTES, validator=_count)
+    """Bytes of all pages of one listing."""

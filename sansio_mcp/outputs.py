@@ -1,0 +1,116 @@
+"""What a client asks its driver to do, and what it tells its callers.
+
+Actions are imperatives: the driver carries them out in the order they come. `Settle`, `Anomaly` and `Retired` are
+news. All are frozen and compare by value.
+"""
+
+from __future__ import annotations
+
+from typing import NewType
+
+from attrs import frozen
+
+from .errors import McpError
+from .lifecycle import Fault
+from .protocol import CallToolResult, Connected, Pong, ToolListing
+
+CallId = NewType("CallId", int)
+"""The handle of one operation. It is never reused within a client."""
+
+
+@frozen
+class NoResource:
+    """Evidence that no process was ever started."""
+
+    def __str__(self) -> str:
+        return "nothing was ever started"
+
+
+@frozen
+class Exited:
+    """Evidence that the process was seen to end."""
+
+    status: int
+    """The exit status, or the negated number of the signal that ended it, as in `subprocess`."""
+    forced: bool
+    """Whether `Kill` was asked for before the exit was seen."""
+    group_empty: bool | None = None
+    """Whether the process group was proved to be empty; None where that could not be told."""
+
+    def __str__(self) -> str:
+        how = f"signal {-self.status}" if self.status < 0 else f"status {self.status}"
+        group = {True: ", nothing left behind", False: ", other processes of its group remain", None: ""}
+        return f"exited with {how}{' after it was killed' if self.forced else ''}{group[self.group_empty]}"
+
+
+Evidence = NoResource | Exited
+Outcome = Connected | ToolListing | CallToolResult | Pong | NoResource | Exited | McpError
+
+
+@frozen
+class Open:
+    """Open the transport, then call `Client.opened` or `Client.open_failed`."""
+
+
+@frozen
+class Write:
+    """Write all of `data` to the server's stdin, in order."""
+
+    data: bytes
+
+
+@frozen
+class CloseInput:
+    """Close the server's stdin once everything before it is written."""
+
+
+@frozen
+class Terminate:
+    """Ask the whole process group to end (SIGTERM)."""
+
+
+@frozen
+class Kill:
+    """Force the whole process group to end (SIGKILL). What is not yet written need not be."""
+
+
+@frozen
+class ScheduleTimer:
+    """Call `Client.tick` at or after `at` (monotonic seconds). It replaces the earlier wish; None withdraws it."""
+
+    at: float | None
+
+
+@frozen
+class Settle:
+    """The one and last word on the operation `call_id`."""
+
+    call_id: CallId
+    outcome: Outcome
+
+    def unwrap(self) -> Connected | ToolListing | CallToolResult | Pong | NoResource | Exited:
+        """Return the result, or raise the error that the operation ended in."""
+        if isinstance(self.outcome, McpError):
+            raise self.outcome
+        return self.outcome
+
+
+@frozen
+class Anomaly:
+    """Something the server did wrong that was survived, or that is worth knowing. `detail` is cut and cleaned."""
+
+    kind: Fault
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.kind.value}: {self.detail}"
+
+
+@frozen
+class Retired:
+    """The end. Nothing more will be asked of the driver; operations begun after it are settled at once."""
+
+    evidence: NoResource | Exited | McpError
+
+
+Output = Open | Write | CloseInput | Terminate | Kill | ScheduleTimer | Settle | Anomaly | Retired

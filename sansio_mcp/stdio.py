@@ -1,0 +1,102 @@
+"""Bytes to lines.
+
+A line ends at LF and nowhere else (MCP specification 2025-06-18, Basic / Transports, "stdio": messages are delimited
+by newlines). One CR before the LF is dropped, and a byte order mark before the first byte of the stream is skipped.
+Lines come out as bytes, so a bad character in one cannot touch its neighbours.
+"""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+_BOM = b"\xef\xbb\xbf"
+
+# Enough of an over-long line to read its id from and to show what it was.
+HEAD_BYTES = 256
+
+# Smaller pieces are gathered: a list entry for each byte of a line that comes byte by byte would cost eight times it.
+_SMALL_BYTES = 512
+
+
+@frozen
+class LineTooLong:
+    """A line above `limit` bytes, reported as soon as it is known to be; its rest is skipped.
+
+    `head` is how it began, at most `HEAD_BYTES` of it.
+    """
+
+    limit: int
+    head: bytes
+
+    def __str__(self) -> str:
+        return f"a line of more than {self.limit} bytes"
+
+
+class LineReader:
+    """Cut a byte stream into lines, however it arrives.
+
+    Cutting the same stream elsewhere gives the same lines. The cost is linear in the bytes: pieces of an unfinished
+    line are kept apart and joined once.
+    """
+
+    def __init__(self, max_line_bytes: int) -> None:
+        self._limit = max_line_bytes
+        self._parts: list[bytes | bytearray] = []
+        self._pending = 0
+        self._skipping = False
+        self._mark: bytes | None = b""
+
+    def feed(self, data: bytes) -> list[bytes | LineTooLong]:
+        """Take the next bytes and return the lines they complete. Lines of white space only are left out."""
+        if self._mark is not None:
+            data = self._skip_mark(self._mark + data)
+        lines: list[bytes | LineTooLong] = []
+        *complete, rest = data.split(b"\n")
+        for piece in complete:
+            self._take(piece, lines)
+            self._end(lines)
+        if rest:
+            self._take(rest, lines)
+        return lines
+
+    def finish(self) -> list[bytes | LineTooLong]:
+        """Return the last line, if the stream ended without its newline."""
+        lines: list[bytes | LineTooLong] = []
+        if self._mark:  # What was held back as the beginning of a byte order mark was none.
+            self._take(self._mark, lines)
+            self._mark = None
+        self._end(lines)
+        return lines
+
+    def _skip_mark(self, start: bytes) -> bytes:
+        if len(start) < len(_BOM) and _BOM.startswith(start):
+            self._mark = start
+            return b""
+        self._mark = None
+        return start.removeprefix(_BOM)
+
+    def _take(self, piece: bytes, lines: list[bytes | LineTooLong]) -> None:
+        if self._skipping:
+            return
+        last = self._parts[-1] if self._parts else None
+        if len(piece) >= _SMALL_BYTES:
+            self._parts.append(piece)
+        elif isinstance(last, bytearray):
+            last += piece
+        else:
+            self._parts.append(bytearray(piece) if last is not None else piece)
+        self._pending += len(piece)
+        if self._pending > self._limit:
+            head = b"".join(self._parts[:HEAD_BYTES])[: min(HEAD_BYTES, self._limit)]
+            lines.append(LineTooLong(self._limit, head))
+            self._parts.clear()
+            self._skipping = True
+
+    def _end(self, lines: list[bytes | LineTooLong]) -> None:
+        line = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+        self._parts.clear()
+        self._pending = 0
+        self._skipping = False
+        line = bytes(line).removesuffix(b"\r")
+        if line.strip(b" \t\r"):
+            lines.append(line)
