@@ -1,1 +1,106 @@
-"""A sans-IO client for the Model Context Protocol over stdio."""
+"""A sans-IO client for the Model Context Protocol over stdio.
+
+`Client` is the state machine: bytes and facts in, actions and news out, no I/O. `sansio_mcp.codegen` turns a tool
+listing into source text, `sansio_mcp.calls` is what that text is written against, and the separate package
+`sansio_mcp_drivers` runs a client against a real process.
+"""
+
+from .client import Client
+from .errors import (
+    CallTimedOut,
+    CleanupUnconfirmed,
+    ClientError,
+    GenerateError,
+    HandshakeFailed,
+    LocalProtocolError,
+    McpError,
+    ResultMalformed,
+    RetirementError,
+    RetirementTimedOut,
+    RetirementUnconfirmed,
+    ServerError,
+    StartError,
+    ToolsNotDeclared,
+    TooManyPages,
+    TransportFailed,
+    Unavailable,
+    VersionUnsupported,
+)
+from .lifecycle import Fault, Life, Posture
+from .options import Options
+from .outputs import (
+    Anomaly,
+    CallId,
+    CloseInput,
+    Exited,
+    Kill,
+    NoResource,
+    Open,
+    Outcome,
+    Output,
+    Retired,
+    ScheduleTimer,
+    Settle,
+    Terminate,
+    Write,
+)
+from .protocol import (
+    CallToolResult,
+    Connected,
+    Other,
+    Pong,
+    RefusedTool,
+    ServerInfo,
+    Text,
+    ToolDescriptor,
+    ToolListing,
+)
+
+__all__ = [
+    "Anomaly",
+    "CallId",
+    "CallTimedOut",
+    "CallToolResult",
+    "CleanupUnconfirmed",
+    "Client",
+    "ClientError",
+    "CloseInput",
+    "Connected",
+    "Exited",
+    "Fault",
+    "GenerateError",
+    "HandshakeFailed",
+    "Kill",
+    "Life",
+    "LocalProtocolError",
+    "McpError",
+    "NoResource",
+    "Open",
+    "Options",
+    "Other",
+    "Outcome",
+    "Output",
+    "Pong",
+    "Posture",
+    "RefusedTool",
+    "ResultMalformed",
+    "Retired",
+    "RetirementError",
+    "RetirementTimedOut",
+    "RetirementUnconfirmed",
+    "ScheduleTimer",
+    "ServerError",
+    "ServerInfo",
+    "Settle",
+    "StartError",
+    "Terminate",
+    "Text",
+    "TooManyPages",
+    "ToolDescriptor",
+    "ToolListing",
+    "ToolsNotDeclared",
+    "TransportFailed",
+    "Unavailable",
+    "VersionUnsupported",
+    "Write",
+]

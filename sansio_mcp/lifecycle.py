@@ -39,7 +39,7 @@ class Ladder(Enum):
     UNOPENED = auto()
     """The end was asked for while the transport was still being opened."""
     DRAINING = auto()
-    """Stdout ended by itself. For `drain` seconds the exit may still come and explain it."""
+    """A pipe broke by itself. For `drain` seconds the last answers and the exit that explains it may still come."""
     INPUT_CLOSED = auto()
     TERMINATED = auto()
     KILLED = auto()
@@ -59,6 +59,7 @@ class Signal(Enum):
     DIE = auto()
     """A death or a kill: end at once."""
     EOF = auto()
+    WRITE_FAILED = auto()
     EXIT = auto()
     RUNG_DUE = auto()
     """The time given to the present rung of the ladder has passed."""
@@ -79,8 +80,8 @@ LIFE: dict[tuple[Life, Signal], Life] = {
     (Life.SERVING, Signal.CLOSE): Life.CLOSING,
     (Life.SERVING, Signal.DIE): Life.CLOSING,
     (Life.SERVING, Signal.EOF): Life.CLOSING,
+    (Life.SERVING, Signal.WRITE_FAILED): Life.CLOSING,
     (Life.SERVING, Signal.EXIT): Life.CLOSING,
-    (Life.SERVING, Signal.WITNESS_LOST): Life.RETIRED,
     (Life.CLOSING, Signal.OPEN_FAILED): Life.RETIRED,
     (Life.CLOSING, Signal.GONE): Life.RETIRED,
     (Life.CLOSING, Signal.WITNESS_LOST): Life.RETIRED,
@@ -97,6 +98,7 @@ FIRST_RUNG: dict[tuple[Life, Signal], Ladder] = {
     (Life.SERVING, Signal.CLOSE): Ladder.INPUT_CLOSED,
     (Life.SERVING, Signal.DIE): Ladder.KILLED,
     (Life.SERVING, Signal.EOF): Ladder.DRAINING,
+    (Life.SERVING, Signal.WRITE_FAILED): Ladder.DRAINING,
     (Life.SERVING, Signal.EXIT): Ladder.EXITED,
 }
 
@@ -129,12 +131,14 @@ class Posture(Enum):
 class Fault(Enum):
     """What a server can do wrong, or what is worth reporting about it."""
 
-    NOT_UTF8 = "a line that is not UTF-8"
-    LINE_TOO_LONG = "a line above the limit"
-    NOT_JSON = "a line that is not JSON"
+    NOT_JSON = "a line that is not JSON text"
+    """Bytes that are not UTF-8 among them, as RFC 8259, section 8.1, has it."""
     NOT_JSONRPC = "a line that is JSON but no JSON-RPC message"
+    LINE_TOO_LONG = "a line above the limit"
+    CUT_OFF = "a last line cut off by the end of stdout"
     ERROR_WITHOUT_ID = "an error answer that names no request"
     BAD_RESULT = "an answer of the wrong shape"
+    NULL_FIELD = "null in an optional field"
     BAD_TOOL = "a tool listed wrongly"
     DUPLICATE_TOOL = "two tools of one name"
     REPEATED_CURSOR = "a listing cursor seen before"
@@ -144,26 +148,29 @@ class Verdict(Enum):
     """What a fault costs."""
 
     DEATH = "ends the connection"
-    SETTLE = "fails the call it answers, where that can be told; else it is skipped and reported"
-    SKIP = "is skipped and reported"
-    REPORT = "is reported"
+    SETTLE = "fails the call it answers; where that cannot be told, it is skipped, reported and counted"
+    REPORT = "is left out and reported"
+    ACCEPT = "is read as absent"
 
 
 VERDICTS: dict[tuple[Fault, Posture], Verdict] = {
-    (Fault.NOT_UTF8, Posture.STRICT): Verdict.DEATH,
-    (Fault.NOT_UTF8, Posture.LENIENT): Verdict.SETTLE,
-    (Fault.LINE_TOO_LONG, Posture.STRICT): Verdict.DEATH,
-    (Fault.LINE_TOO_LONG, Posture.LENIENT): Verdict.SETTLE,
     (Fault.NOT_JSON, Posture.STRICT): Verdict.DEATH,
     (Fault.NOT_JSON, Posture.LENIENT): Verdict.SETTLE,
     (Fault.NOT_JSONRPC, Posture.STRICT): Verdict.DEATH,
     (Fault.NOT_JSONRPC, Posture.LENIENT): Verdict.SETTLE,
+    (Fault.LINE_TOO_LONG, Posture.STRICT): Verdict.DEATH,
+    (Fault.LINE_TOO_LONG, Posture.LENIENT): Verdict.SETTLE,
+    # The server is ending by itself, and how it ends says more than the half of a line.
+    (Fault.CUT_OFF, Posture.STRICT): Verdict.REPORT,
+    (Fault.CUT_OFF, Posture.LENIENT): Verdict.REPORT,
     (Fault.ERROR_WITHOUT_ID, Posture.STRICT): Verdict.DEATH,
     (Fault.ERROR_WITHOUT_ID, Posture.LENIENT): Verdict.SETTLE,
     (Fault.BAD_RESULT, Posture.STRICT): Verdict.SETTLE,
     (Fault.BAD_RESULT, Posture.LENIENT): Verdict.SETTLE,
+    (Fault.NULL_FIELD, Posture.STRICT): Verdict.SETTLE,
+    (Fault.NULL_FIELD, Posture.LENIENT): Verdict.ACCEPT,
     (Fault.BAD_TOOL, Posture.STRICT): Verdict.SETTLE,
-    (Fault.BAD_TOOL, Posture.LENIENT): Verdict.SKIP,
+    (Fault.BAD_TOOL, Posture.LENIENT): Verdict.REPORT,
     (Fault.DUPLICATE_TOOL, Posture.STRICT): Verdict.REPORT,
     (Fault.DUPLICATE_TOOL, Posture.LENIENT): Verdict.REPORT,
     (Fault.REPEATED_CURSOR, Posture.STRICT): Verdict.SETTLE,

@@ -25,6 +25,12 @@ MAX_TOOL_PAGES = 64
 # Four full lines: far above any recorded listing (0.8 MB), far below what 64 full pages would hold.
 MAX_LISTING_BYTES = 64 * 2**20
 
+# Three rungs of the default grace fit into it, so a default shutdown sees even a stubborn server out.
+DEFAULT_WITHIN = 10.0
+
+# The end of a stack trace: what a server says last says most.
+LAST_WORDS_CODE_POINTS = 400
+
 
 def seconds(value: object, name: str, *, zero: bool = False) -> float:
     """Return `value` as seconds, or raise `LocalProtocolError` naming `name`."""

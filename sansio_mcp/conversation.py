@@ -1,0 +1,218 @@
+"""Requests out, answers in: what is in flight on one connection, and what each line of the server means for it.
+
+It turns operations into frames and lines into settlements, anomalies and answers to the server, and queues them all in
+the client's outputs. It never ends the connection by itself: it stops at the line that must, and says so in `ending`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from attrs import frozen
+
+from . import jsonrpc, protocol
+from .errors import (
+    BadMessage,
+    CallTimedOut,
+    MalformedMessage,
+    McpError,
+    ResultMalformed,
+    ServerError,
+    excerpt,
+)
+from .jsontext import JsonValue
+from .lifecycle import HANDSHAKE, VERDICTS, Fault, Handshake, Signal, Verdict
+from .operations import Connecting, Operation
+from .options import Options
+from .outputs import Anomaly, CallId, Outcome, Output, Settle, Write
+from .protocol import Connected, ToolListing
+from .stdio import LineReader, LineTooLong
+
+# Of an over-long stray line this much is decoded to be shown; `excerpt` cuts it further.
+_SHOWN_BYTES = 1024
+
+
+@frozen
+class Ending:
+    """Why the connection must end, and whether in good order (`CLOSE`) or at once (`DIE`)."""
+
+    reason: str
+    signal: Signal
+
+
+class Conversation:
+    """The messages of one connection. All times are monotonic seconds."""
+
+    def __init__(self, options: Options, outputs: deque[Output]) -> None:
+        self.options = options
+        self.handshake = Handshake.INITIALIZING
+        self.connected: Connected | None = None
+        self.ending: Ending | None = None
+        # True while the server's stdin takes frames: from the opening to the first sign of an end.
+        self.writable = False
+        self._outputs = outputs
+        self._reader = LineReader(options.max_line_bytes)
+        self._operations: dict[CallId, Operation] = {}
+        self._awaited: dict[int, Operation] = {}
+        self._last_wire_id = 0
+        self._anomalies = 0
+
+    def __len__(self) -> int:
+        """Return how many operations are in flight."""
+        return len(self._operations)
+
+    def begin(self, operation: Operation) -> None:
+        """Take an operation into custody: from here on it will be settled once."""
+        self._operations[operation.call_id] = operation
+
+    def send(self, operation: Operation) -> None:
+        """Track the operation under a new wire id, then queue its request."""
+        self._last_wire_id += 1
+        operation.wire_id = self._last_wire_id
+        self._awaited[operation.wire_id] = operation
+        self._write(operation.request())
+
+    def open(self) -> None:
+        """Send the request that `connect` waits for."""
+        self.writable = True
+        for operation in self._operations.values():
+            self.send(operation)
+
+    def abandon(self, call_id: CallId) -> Operation | None:
+        """Forget an operation without a word, and return it."""
+        operation = self._operations.pop(call_id, None)
+        if operation is not None:
+            self._awaited.pop(operation.wire_id, None)
+        return operation
+
+    def next_deadline(self) -> float | None:
+        """Return the earliest deadline in flight."""
+        return min((each.deadline for each in self._operations.values()), default=None)
+
+    def expire(self, now: float) -> None:
+        """Settle what is overdue. Nothing is said on the wire, and a late answer is dropped."""
+        for operation in [each for each in self._operations.values() if each.deadline <= now]:
+            self._fail(operation, CallTimedOut(operation.timeout), Signal.DIE)
+
+    def settle(self, call_id: CallId, outcome: Outcome) -> None:
+        """Queue the last word on an operation."""
+        self._outputs.append(Settle(call_id, outcome))
+
+    def settle_all(self, error: McpError) -> None:
+        """Settle everything in flight with `error`."""
+        for operation in self._operations.values():
+            self.settle(operation.call_id, operation.failed(error))
+        self._operations.clear()
+        self._awaited.clear()
+
+    def receive(self, data: bytes) -> None:
+        """Act on the lines that `data` completes, in order, up to one that ends the connection."""
+        for line in self._reader.feed(data):
+            self._line(line)
+
+    def finish(self) -> None:
+        """Act on a last line without its newline; one that is cut off is only reported."""
+        for line in self._reader.finish():
+            if isinstance(line, bytes) and isinstance(jsonrpc.decode(line), MalformedMessage):
+                self._fault(Fault.CUT_OFF, _shown(line))
+            else:
+                self._line(line)
+
+    def _write(self, frame: bytes) -> None:
+        # After a pipe broke, what waits for an answer is settled when the end is known.
+        if self.writable:
+            self._outputs.append(Write(frame))
+
+    def _line(self, line: bytes | LineTooLong) -> None:
+        if self.ending is not None:
+            return
+        if isinstance(line, LineTooLong):
+            self._fault(Fault.LINE_TOO_LONG, f"{_shown(line.head)} ({line})", jsonrpc.recover_id(line.head), line.head)
+            return
+        batches = self.connected is not None and self.connected.protocol_version == protocol.BATCH_VERSION
+        decoded = jsonrpc.decode(line, batches=batches)
+        for member in decoded.members if isinstance(decoded, jsonrpc.Batch) else (decoded,):
+            self._message(member, line)
+
+    def _message(self, message: jsonrpc.Member | MalformedMessage, line: bytes) -> None:
+        match message:
+            case jsonrpc.Response(int(wire_id), result):
+                self._answer(wire_id, result, len(line))
+            case jsonrpc.ServerRequest():
+                self._write(protocol.answer(message))
+            case jsonrpc.ErrorWithoutId(error):
+                # Where one call waits, it can only be meant for that one.
+                sole = next(iter(self._awaited)) if len(self._awaited) == 1 else None
+                if sole is not None and VERDICTS[Fault.ERROR_WITHOUT_ID, self.options.posture] is Verdict.SETTLE:
+                    self._answer(sole, error, len(line))
+                else:
+                    self._fault(Fault.ERROR_WITHOUT_ID, _shown(line))
+            case MalformedMessage(report, known_id):
+                self._fault(Fault.NOT_JSON, f"{_shown(line)} ({report.subject}: {report.expected})", known_id, line)
+            case BadMessage(reason, known_id):
+                self._fault(Fault.NOT_JSONRPC, f"{_shown(line)} ({reason})", known_id, line)
+            case _:
+                # Notifications, and answers to ids that are text: nothing here waits for them.
+                pass
+
+    def _answer(self, wire_id: int, result: JsonValue | jsonrpc.RpcError, size: int) -> None:
+        operation = self._awaited.get(wire_id)
+        if operation is None or (isinstance(operation, Connecting) and not self.writable):
+            # Unknown, late or repeated; or a handshake that can no longer be completed.
+            return
+        if isinstance(result, jsonrpc.RpcError):
+            self._fail(operation, ServerError(result.code, result.message, result.data))
+            return
+        outcome = operation.read(result, size)
+        if isinstance(outcome, McpError):
+            self._fail(operation, outcome)
+            return
+        del self._awaited[wire_id]
+        if outcome is None:
+            self.send(operation)
+            return
+        del self._operations[operation.call_id]
+        if isinstance(outcome, Connected):
+            self.connected = outcome
+            self.handshake = HANDSHAKE[self.handshake, Signal.INITIALIZED]
+            self._write(protocol.initialized())
+        elif isinstance(outcome, ToolListing):
+            self._report(outcome)
+        self.settle(operation.call_id, outcome)
+
+    def _fail(self, operation: Operation, error: McpError, signal: Signal = Signal.CLOSE) -> None:
+        """Settle one operation with an error. A handshake that fails ends the connection, by `signal`."""
+        self.abandon(operation.call_id)
+        error = operation.failed(error)
+        self.settle(operation.call_id, error)
+        if isinstance(operation, Connecting):
+            self.ending = Ending(str(error), signal)
+
+    def _fault(self, fault: Fault, detail: str, known_id: int | None = None, raw: bytes | None = None) -> None:
+        verdict = VERDICTS[fault, self.options.posture]
+        operation = None if known_id is None else self._awaited.get(known_id)
+        if verdict is Verdict.DEATH:
+            reason = f"the server printed {fault.value}: {detail}; Posture.LENIENT skips such lines"
+            self.ending = Ending(reason, Signal.DIE)
+        elif verdict is Verdict.SETTLE and operation is not None:
+            self._fail(operation, ResultMalformed(f"{fault.value}: {detail}", raw))
+        else:
+            self._outputs.append(Anomaly(fault, detail))
+            self._anomalies += verdict is Verdict.SETTLE
+            if self._anomalies > self.options.max_anomalies:
+                reason = f"more than {self.options.max_anomalies} faulty lines, the last {fault.value}: {detail}"
+                self.ending = Ending(reason, Signal.DIE)
+
+    def _report(self, listing: ToolListing) -> None:
+        """Queue what is odd about a listing that is otherwise good."""
+        for refused in listing.refused:
+            self._outputs.append(Anomaly(Fault.BAD_TOOL, refused.reason))
+        names: set[str] = set()
+        for tool in listing.tools:
+            if tool.name in names:
+                self._outputs.append(Anomaly(Fault.DUPLICATE_TOOL, repr(excerpt(tool.name))))
+            names.add(tool.name)
+
+
+def _shown(line: bytes) -> str:
+    return repr(excerpt(line[:_SHOWN_BYTES].decode(errors="replace")))
