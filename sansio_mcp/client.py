@@ -12,14 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from . import jsontext
 from .conversation import Conversation
-from .errors import (
-    LocalProtocolError,
-    RetirementTimedOut,
-    RetirementUnconfirmed,
-    TransportFailed,
-    Unavailable,
-    excerpt,
-)
+from .errors import LocalProtocolError, RetirementTimedOut, RetirementUnconfirmed, TransportFailed, Unavailable, excerpt
 from .lifecycle import FIRST_RUNG, LADDER, LIFE, Handshake, Ladder, Life, Signal
 from .operations import Calling, Connecting, Listing, Operation, Pinging
 from .options import DEFAULT_WITHIN, LAST_WORDS_CODE_POINTS, Options, seconds
@@ -152,9 +145,10 @@ class Client:
             LocalProtocolError: the arguments are no JSON object, the timeout is out of range, or `max_in_flight`
                 operations wait already.
         """
+        arguments = {} if arguments is None else arguments
         _require(name, str, "name")
-        _require(arguments or {}, Mapping, "arguments")
-        texts = jsontext.dumps(name, "name"), jsontext.dumps(dict(arguments or {}), "arguments")
+        _require(arguments, Mapping, "arguments")
+        texts = jsontext.dumps(name, "name"), jsontext.dumps(dict(arguments), "arguments")
         limit = self._limit(timeout, self.options.call_timeout)
         return self._begin(Calling(self._mint(), self.options, limit, now + limit, 0, *texts))
 

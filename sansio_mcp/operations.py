@@ -6,6 +6,8 @@ An operation is asked for once, has one deadline and is settled once. `request` 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from attrs import Factory, define
 
 from . import protocol
@@ -27,7 +29,7 @@ from .protocol import RefusedTool, ToolDescriptor, ToolListing, UnsupportedVersi
 
 
 @define(eq=False)
-class Operation:
+class Operation(ABC):
     """One accepted operation. Times are seconds; `wire_id` is that of its last request, 0 before there is one."""
 
     call_id: CallId
@@ -41,13 +43,13 @@ class Operation:
         """Whether null in an optional field stands for its absence."""
         return self.options.posture is Posture.LENIENT
 
+    @abstractmethod
     def request(self) -> bytes:
         """Return the frame to send under `wire_id`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read(self, result: JsonValue, size: int) -> Outcome | None:
         """Return what `result`, which came in a line of `size` bytes, means. None asks for one more request."""
-        raise NotImplementedError
 
     def failed(self, error: McpError) -> McpError:
         """Return the outcome where there is no result."""
