@@ -28,6 +28,14 @@ def excerpt(text: str, limit: int = EXCERPT_CODE_POINTS) -> str:
     return clean if len(head) <= limit else clean[: limit - 1] + "…"
 
 
+def shown(value: object) -> str:
+    """Return a caller's `value` as an error message shows it: its repr, or its type where it has none."""
+    try:
+        return excerpt(repr(value), 60)
+    except Exception:  # noqa: BLE001  # a caller's own __repr__ may raise anything, and a huge integer's does
+        return f"a {type(value).__name__}"
+
+
 class McpError(Exception):
     """The root of every exception of this project. Two errors of one type with equal fields are equal."""
 

@@ -117,12 +117,13 @@ def _message(fields: dict[str, JsonValue]) -> Member:
 
 def _call(fields: dict[str, JsonValue]) -> Member:
     method, raw_id = fields["method"], fields.get("id")
+    if "result" in fields or "error" in fields:
+        known = raw_id if type(raw_id) is int else None
+        return BadMessage("a message with a `method` has no `result` and no `error`", known)
     if fields.get("jsonrpc") != "2.0":
         return BadMessage('`jsonrpc` must be "2.0"')
     if not isinstance(method, str):
         return BadMessage("`method` must be a string")
-    if "result" in fields or "error" in fields:
-        return BadMessage("a message with a `method` has no `result` and no `error`")
     if "id" not in fields:
         return Notification(method, fields.get("params"))
     if not isinstance(raw_id, int | str) or isinstance(raw_id, bool):
@@ -157,10 +158,10 @@ def recover_id(line: bytes) -> int | None:
     head = _ID_FIRST.match(line, 0, HEAD_BYTES)
     if head:
         return int(head[1])
-    if _BODY_FIRST.match(line, 0, HEAD_BYTES):
-        tail = _ID_LAST.search(line, max(0, len(line) - HEAD_BYTES))
-        if tail:
-            return int(tail[1])
+    tail = _ID_LAST.search(line, max(0, len(line) - HEAD_BYTES))
+    # In a line that was cut off, what stands last may be an id inside the result.
+    if tail and _BODY_FIRST.match(line, 0, HEAD_BYTES) and jsontext.balanced(line):
+        return int(tail[1])
     return None
 
 

@@ -9,6 +9,7 @@ refused here. Counts of single bytes, which run at the speed of memory, decide w
 from __future__ import annotations
 
 import json
+from collections import Counter
 from itertools import accumulate
 from typing import TYPE_CHECKING, NoReturn, TypeAlias, cast
 
@@ -40,13 +41,11 @@ class _RefusedError(ValueError):
 
 def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
     found = dict(pairs)
-    if len(found) != len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise _RefusedError(f"an object with each key once, not {excerpt(key, 60)!r} twice")
-            seen.add(key)
-    return found
+    if len(found) == len(pairs):
+        return found
+    counts = Counter(key for key, _ in pairs)
+    twice = next(key for key, count in counts.items() if count > 1)
+    raise _RefusedError(f"an object with each key once, not {excerpt(twice, 60)!r} twice")
 
 
 def _constant(name: str) -> NoReturn:
@@ -75,14 +74,24 @@ _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
+def _steps(text: bytes) -> memoryview:
+    """Return the brackets of `text` that stand outside its strings, as steps of +1 and -1."""
+    outside = b"".join(text.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2])
+    return memoryview(outside.translate(_STEPS, _NOT_BRACKETS)).cast("b")
+
+
+def balanced(text: bytes) -> bool:
+    """Tell whether as many containers end in `text` as begin. Where they do not, JSON text was cut off."""
+    return sum(_steps(text)) == 0
+
+
 def _depth(text: bytes) -> int:
     """Return how deep the containers of `text` nest. Exact where `text` is JSON, and never too low for its valid start.
 
     It must run before the scan and not after, because the scanner recurses on the C stack: a program that has raised
     the interpreter's recursion limit would crash on it.
     """
-    outside = b"".join(text.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2])
-    return max(accumulate(memoryview(outside.translate(_STEPS, _NOT_BRACKETS)).cast("b")), default=0)
+    return max(accumulate(_steps(text)), default=0)
 
 
 def _too_deep(raw: bytes) -> bool:
@@ -105,7 +114,7 @@ def parse(raw: bytes) -> JsonValue | CorruptionReport:
         text = raw.decode()
     except UnicodeDecodeError as error:
         around = raw[error.start : error.start + _CONTEXT_CODE_POINTS].decode("ascii", "backslashreplace")
-        return CorruptionReport(f"byte {error.start}", "UTF-8", excerpt(around))
+        return CorruptionReport(f"byte {error.start}", "UTF-8", excerpt(around, _CONTEXT_CODE_POINTS))
     if _too_deep(raw):
         return CorruptionReport("nesting", f"at most {MAX_DEPTH} containers within one another", excerpt(text, 24))
     start = len(text) - len(text.lstrip(_WHITESPACE)) if text[:1] in _WHITESPACE else 0
@@ -113,8 +122,13 @@ def parse(raw: bytes) -> JsonValue | CorruptionReport:
     try:
         value: JsonValue
         value, end = decoder.raw_decode(text, start)
+        if "\\" in text and ("\\ud" in text or "\\uD" in text):
+            # Half of a pair shows itself when the strings are written as UTF-8, which takes no loop of ours.
+            json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         return _report(text, error.pos, error.msg)
+    except UnicodeEncodeError:
+        return CorruptionReport("value", "surrogates in pairs only", excerpt(text[start:], _CONTEXT_CODE_POINTS))
     except _RefusedError as refused:
         return CorruptionReport("value", refused.expected, excerpt(text[start:], _CONTEXT_CODE_POINTS))
     except ValueError:  # int() itself refuses where the interpreter's own digit limit was lowered.
@@ -123,18 +137,7 @@ def parse(raw: bytes) -> JsonValue | CorruptionReport:
         return CorruptionReport("nesting", "containers that fit the caller's stack", excerpt(text[start:], 24))
     if end != len(text) and text[end:].strip(_WHITESPACE):
         return _report(text, end, "the end of the document")
-    if "\\" in text and ("\\ud" in text or "\\uD" in text) and not _encodes(value):
-        return CorruptionReport("value", "surrogates in pairs only", excerpt(text[start:], _CONTEXT_CODE_POINTS))
     return value
-
-
-def _encodes(value: JsonValue) -> bool:
-    """Tell whether no string in `value` holds a surrogate, by writing it out as UTF-8."""
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except (UnicodeEncodeError, RecursionError):
-        return False
-    return True
 
 
 _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
@@ -151,28 +154,31 @@ class _UnsendableError(Exception):
         self.path: list[object] = []
 
 
-_FIRST_TOO_LONG = 10**MAX_INTEGER_DIGITS
+def _writable(text: str) -> bool:
+    return text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def _leaf(value: object) -> None:
     if isinstance(value, str):
-        if not value.isascii() and any("\ud800" <= c <= "\udfff" for c in value):
-            raise _UnsendableError("a string with a lone surrogate")
+        if not _writable(value):
+            raise _UnsendableError("is a string with a lone surrogate")
     elif isinstance(value, float):
         if value - value != 0.0:
-            raise _UnsendableError(f"{value!r}, which JSON cannot write")
+            raise _UnsendableError(f"is {value!r}, which JSON cannot write")
     elif isinstance(value, int):
-        if not -_FIRST_TOO_LONG < value < _FIRST_TOO_LONG:
-            raise _UnsendableError(f"an integer of more than {MAX_INTEGER_DIGITS} digits")
+        try:
+            int.__repr__(value)
+        except ValueError:  # The interpreter's own limit, which a program may have moved.
+            raise _UnsendableError("is an integer of more digits than the interpreter writes") from None
     elif value is not None:
-        raise _UnsendableError(f"a {type(value).__name__}, which JSON has no word for")
+        raise _UnsendableError(f"is a {type(value).__name__}, which JSON has no word for")
 
 
 def _key(key: object, *, leaves: bool) -> None:
     if not isinstance(key, str):
-        raise _UnsendableError(f"under a key that is a {type(key).__name__}, where JSON has only strings")
-    if leaves:
-        _leaf(key)
+        raise _UnsendableError(f"has a key of type {type(key).__name__}, where JSON has only strings")
+    if leaves and not _writable(key):
+        raise _UnsendableError("has a key with a lone surrogate")
 
 
 def _children(node: _Container) -> Iterable[tuple[object, object]]:
@@ -182,11 +188,11 @@ def _children(node: _Container) -> Iterable[tuple[object, object]]:
 def _walk(node: _Container, depth: int, *, leaves: bool) -> None:
     """Raise `_UnsendableError` for a key that is no string, for too many levels and, with `leaves`, for a bad leaf."""
     if depth > MAX_DEPTH:
-        raise _UnsendableError(f"more than {MAX_DEPTH} containers within one another, or a cycle")
+        raise _UnsendableError(f"holds more than {MAX_DEPTH} containers within one another, or a cycle")
     for key, child in _children(node):
+        if isinstance(node, dict):
+            _key(key, leaves=leaves)
         try:
-            if isinstance(node, dict):
-                _key(key, leaves=leaves)
             if isinstance(child, dict | list | tuple):
                 _walk(cast("_Container", child), depth + 1, leaves=leaves)
             elif leaves:
@@ -218,7 +224,7 @@ def dumps(value: object, name: str = "$") -> str:
             _walk(whole, 0, leaves=True)
     except _UnsendableError as found:
         steps = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in found.path[-2::-1])
-        raise LocalProtocolError(f"{name}{excerpt(steps)} is {found.problem}") from None
+        raise LocalProtocolError(f"{name}{excerpt(steps)} {found.problem}") from None
     except RecursionError:
         raise LocalProtocolError(f"{name} is nested deeper than the caller's stack allows") from None
     return text

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from attrs import field, frozen
 
-from .errors import LocalProtocolError
+from . import jsontext
+from .errors import LocalProtocolError, shown
 from .lifecycle import Posture
 
 # A timer beyond this overflows the milliseconds that poll(2) takes as a C int (24.8 days).
@@ -25,6 +26,9 @@ MAX_TOOL_PAGES = 64
 # Four full lines: far above any recorded listing (0.8 MB), far below what 64 full pages would hold.
 MAX_LISTING_BYTES = 64 * 2**20
 
+# A name, not a text: it stands in the server's logs.
+MAX_NAME_CODE_POINTS = 200
+
 # Three rungs of the default grace fit into it, so a default shutdown sees even a stubborn server out.
 DEFAULT_WITHIN = 10.0
 
@@ -41,7 +45,7 @@ def seconds(value: object, name: str, *, zero: bool = False) -> float:
         or (value == 0 and not zero)
     ):
         least = "at least" if zero else "above"
-        raise LocalProtocolError(f"{name} must be {least} 0 and at most {MAX_TIMEOUT:g} seconds, not {value!r}")
+        raise LocalProtocolError(f"{name} must be {least} 0 and at most {MAX_TIMEOUT:g} seconds, not {shown(value)}")
     return float(value)
 
 
@@ -56,8 +60,20 @@ def _patience(_options: object, attribute: object, value: object) -> None:
 def _count(_options: object, attribute: object, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise LocalProtocolError(
-            f"{getattr(attribute, 'name', 'a bound')} must be an integer of at least 1, not {value!r}"
+            f"{getattr(attribute, 'name', 'a bound')} must be an integer of at least 1, not {shown(value)}"
         )
+
+
+def _name(_options: object, attribute: object, value: object) -> None:
+    name = getattr(attribute, "name", "a name")
+    if not isinstance(value, str) or len(value) > MAX_NAME_CODE_POINTS:
+        raise LocalProtocolError(f"{name} must be a string of at most {MAX_NAME_CODE_POINTS}, not {shown(value)}")
+    jsontext.dumps(value, f"{name} must be writable, but it")
+
+
+def _posture(_options: object, _attribute: object, value: object) -> None:
+    if not isinstance(value, Posture):
+        raise LocalProtocolError(f"posture must be Posture.STRICT or Posture.LENIENT, not {shown(value)}")
 
 
 @frozen(kw_only=True)
@@ -68,11 +84,11 @@ class Options:
         LocalProtocolError: a time or a bound is out of range.
     """
 
-    client_name: str = "sansio-mcp"
+    client_name: str = field(default="sansio-mcp", validator=_name)
     """What the server is told as `clientInfo.name`."""
-    client_version: str = "0.1.0"
+    client_version: str = field(default="0.1.0", validator=_name)
     """What the server is told as `clientInfo.version`."""
-    posture: Posture = Posture.STRICT
+    posture: Posture = field(default=Posture.STRICT, validator=_posture)
     """What a fault of the server costs; see `lifecycle.VERDICTS`."""
     handshake_timeout: float = field(default=10.0, validator=_positive)
     """Seconds from `connect` until the handshake must be done."""

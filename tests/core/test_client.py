@@ -311,7 +311,7 @@ def test_one_call_more_than_max_in_flight_is_refused() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param({1: 2}, r"arguments\[1\] is under a key that is a int", id="key"),
+        pytest.param({1: 2}, "arguments has a key of type int", id="key"),
         pytest.param({"a": float("nan")}, r"arguments\.a is nan", id="nan"),
         pytest.param({"a": b""}, r"arguments\.a is a bytes", id="bytes"),
         pytest.param({"a": "\ud800"}, r"arguments\.a is a string with a lone surrogate", id="surrogate"),
