@@ -1,0 +1,398 @@
+"""One server process: a `Spawn` to four descriptors that never block, a group to signal, and a witnessed end.
+
+A driver waits on the descriptors as it likes (poll, an event loop, threads) and calls the method that belongs to the
+one that is ready. Nothing here knows the protocol. The process leads a session and a process group of its own, so a
+Ctrl-C at the terminal does not reach it and a signal reaches its children.
+
+The end is kept in this order: see the exit while the process stays a zombie, kill what is left of its group, reap. A
+zombie keeps its number, so no signal can hit a stranger; after the reaping none is sent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import select
+import signal
+import subprocess
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, TypeAlias
+
+from attrs import frozen
+
+from sansio_mcp.errors import TransportFailed
+
+from .spawn import Spawn
+
+# Measured: 16 to 128 KiB cost the same, and above it each read pays for fresh pages (11 us become 24 to 34).
+READ_BYTES = 64 * 2**10
+
+# Room for a long stack trace, and not worth noticing in memory.
+STDERR_TAIL_BYTES = 64 * 2**10
+
+# At the exit stderr is read until it is empty, which a process that left the group could put off for ever. A pipe
+# holds 64 KiB unless somebody made it larger (pipe(7)).
+LAST_READS = 16
+
+# A killed process is a zombie within a millisecond, unless it hangs in the kernel; nothing else is done meanwhile.
+SWEEP_SECONDS = 0.05
+
+# The same, at the very end, when a process that nobody saw end was killed.
+LAST_WAIT_SECONDS = 1.0
+
+_OUT_OF_SIGHT = "it was reaped elsewhere in this program (SIGCHLD ignored, or waitpid(-1)), or belongs to its parent"
+
+StderrTarget: TypeAlias = Callable[[str], object] | str | os.PathLike[str] | int | None
+"""Where the server's stderr goes. None: to the tail alone. A path, which is appended to, or a function that is called
+as a text file's `write` would be, a line at a time: there too. An integer is a descriptor that the server writes to by
+itself (2 is the caller's own stderr): there only."""
+
+
+@frozen
+class Death:
+    """The witnessed end of a process."""
+
+    status: int
+    """The exit status, or the negated number of the signal, as in `subprocess`."""
+    group_empty: bool | None
+    """True if the process group was proved to be empty; None if it could not be."""
+
+
+class Process:
+    """One server process, parked until `start`. Callers take turns.
+
+    `stdout`, `stderr` and `exit` are descriptors to wait on until they are readable, `stdin` until it is writable; each
+    is None when there is nothing to wait for. `exit` is readable once the process has ended, apart from the pipes,
+    which grandchildren may hold open.
+
+    A process that is collected, or still runs when the interpreter exits, is killed. In a forked child of the caller it
+    is out of sight: no pipe of it is open there, and nothing can be done to it.
+    """
+
+    def __init__(self, spawn: Spawn, stderr: StderrTarget = None, *, pidfd: bool = True) -> None:
+        """`pidfd=False` does without pidfd_open(2), as where there is none."""
+        self._spawn, self._target, self._pidfd = spawn, stderr, pidfd
+        self._popen: subprocess.Popen[bytes] | None = None
+        self._log: _Log | None = None
+        self._exit: int | None = None
+        self._waiter: threading.Thread | None = None
+        self._unwritten: deque[memoryview] = deque()
+        self._closing_input = False
+        self.stdin: int | None = None
+        self.stdout: int | None = None
+        self.stderr: int | None = None
+        self.exit: int | None = None
+        self.death: Death | None = None
+        """The end, once it was witnessed."""
+
+    def start(self) -> None:
+        """Start it.
+
+        Raises:
+            TransportFailed: it could not be started; `spawn` has the more exact kinds.
+            LocalProtocolError: no process can be given such an argv or environment.
+        """
+        launch = self._spawn.resolve()
+        try:
+            self._log = _Log(self._target)
+            self._popen = subprocess.Popen(  # noqa: S603 - an argv, and no shell
+                launch.argv,
+                bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._target if isinstance(self._target, int) else subprocess.PIPE,
+                env=launch.env,
+                cwd=launch.cwd,
+                start_new_session=True,
+            )
+            weakref.finalize(self, _end, self._popen)
+            _living.add(self)
+            self.stdin = _unblocked(self._popen.stdin)
+            self.stdout = _unblocked(self._popen.stdout)
+            self.stderr = _unblocked(self._popen.stderr)
+            self._exit, self._waiter = _watch_exit(self._popen.pid, pidfd=self._pidfd)
+            self.exit = self._exit
+        except OSError as error:
+            self.close()
+            raise TransportFailed(_explain(error, launch.argv[0])) from error
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the process and of its group; None before the start."""
+        return self._popen.pid if self._popen else None
+
+    @property
+    def stderr_tail(self) -> str:
+        """The last `STDERR_TAIL_BYTES` of stderr."""
+        return self._log.tail.decode("utf-8", "replace") if self._log else ""
+
+    def poll(self, timeout: float) -> set[int]:
+        """Wait until descriptors are ready, at most `timeout` seconds (`inf`: without an end), and return them.
+
+        It is for drivers that have no event loop.
+        """
+        poller = select.poll()
+        for descriptor in (self.stdout, self.stderr, self.exit):
+            if descriptor is not None:
+                poller.register(descriptor, select.POLLIN)
+        if self.wants_write and self.stdin is not None:
+            poller.register(self.stdin, select.POLLOUT)
+        milliseconds = None if timeout == math.inf else max(0.0, timeout) * 1000
+        return {descriptor for descriptor, _ in poller.poll(milliseconds)}
+
+    @property
+    def wants_write(self) -> bool:
+        """Whether bytes wait until `stdin` is writable."""
+        return bool(self._unwritten)
+
+    def read(self) -> bytes | None:
+        """Return what is there of stdout, at most `READ_BYTES`; None for nothing yet, no bytes for its end."""
+        data = _read(self.stdout)
+        if data == b"":
+            self.stdout = None
+        return data
+
+    def read_stderr(self) -> bool:
+        """Take what is there of stderr, at most `READ_BYTES`. Return whether there was anything."""
+        data = _read(self.stderr)
+        if data == b"":
+            self.stderr = None
+        if data is not None and self._log is not None:
+            self._log.take(data)
+        return bool(data)
+
+    def write(self, data: bytes = b"", *, close: bool = False) -> None:
+        """Write what waits, then `data`, as far as the pipe takes it now; call it again when `stdin` is writable.
+
+        With `close` stdin is closed once everything is written.
+
+        Raises:
+            OSError: stdin refuses bytes. It was closed, and what waited is dropped.
+        """
+        self._closing_input = self._closing_input or close
+        if data and self.stdin is not None:
+            self._unwritten.append(memoryview(data))
+        try:
+            while self._unwritten and self.stdin is not None:
+                first = self._unwritten[0]
+                count = os.write(self.stdin, first)
+                if count < len(first):
+                    self._unwritten[0] = first[count:]
+                else:
+                    self._unwritten.popleft()
+        except BlockingIOError:
+            return
+        except OSError:
+            self._close_stdin()
+            raise
+        if self._closing_input:
+            self._close_stdin()
+
+    def terminate(self) -> None:
+        """Ask the whole group to end (SIGTERM)."""
+        _signal_group(self._popen, signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End the whole group (SIGKILL), and drop what is not written."""
+        _signal_group(self._popen, signal.SIGKILL)
+        self._close_stdin()
+
+    def witness(self) -> Death | None:
+        """Return the end if it has come, once: by then the group was killed and the process reaped.
+
+        It may take `SWEEP_SECONDS` where the process left others behind.
+
+        Raises:
+            ChildProcessError: it cannot be seen, and says why; nothing is signalled from then on.
+        """
+        if self.exit is None or self._popen is None:
+            return None
+        try:
+            # WNOWAIT leaves the zombie, whose number is the group's.
+            end = os.waitid(os.P_PID, self._popen.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+        except ChildProcessError:
+            self.exit = None
+            self._popen.poll()  # It finds no child either, and notes that there is nothing left to signal.
+            raise ChildProcessError(_OUT_OF_SIGHT) from None
+        if end is None:
+            return None
+        self.exit = None
+        self.kill()
+        for _ in range(LAST_READS):
+            if not self.read_stderr():
+                break
+        self._popen.wait()
+        status = end.si_status if end.si_code == os.CLD_EXITED else -end.si_status
+        self.death = Death(status, _group_empty(self._popen.pid))
+        return self.death
+
+    def close(self) -> None:
+        """Release everything. A process that was not seen to end is killed."""
+        self.stdin = self.stdout = self.stderr = self.exit = None
+        if self._popen is not None:
+            _end(self._popen)
+        if self._waiter is not None:
+            self._waiter.join(LAST_WAIT_SECONDS)
+        if self._exit is not None:
+            os.close(self._exit)
+            self._exit = None
+        if self._log is not None:
+            self._log.close()
+
+    def disown(self) -> None:
+        """In a forked child: let go of the pipes, and make `exit` ready, where `witness` will say why."""
+        if self._popen is not None:
+            self._popen.returncode = 0
+        ended = self.exit is None
+        self.close()
+        if not ended:
+            self._exit, writer = os.pipe()
+            self.exit = self._exit
+            os.close(writer)
+
+    def _close_stdin(self) -> None:
+        self.stdin = None
+        self._unwritten.clear()
+        if self._popen is not None and self._popen.stdin is not None:
+            self._popen.stdin.close()
+
+
+class _Log:
+    """Stderr: the tail of it, and lines for whoever wants them."""
+
+    def __init__(self, target: StderrTarget) -> None:
+        self.tail = bytearray()
+        self._rest = b""
+        self._file: IO[str] | None = None
+        self._sink: Callable[[str], object] | None = None
+        if callable(target):
+            self._sink = target
+        elif isinstance(target, str | os.PathLike):
+            self._file = Path(target).open("a", encoding="utf-8", buffering=1)  # noqa: SIM115 - `close` closes it
+            self._sink = self._file.write
+
+    def take(self, data: bytes) -> None:
+        """Take bytes; none for the end."""
+        self.tail += data
+        del self.tail[:-STDERR_TAIL_BYTES]
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            self._pass_on(line + b"\n")
+        if not data or len(self._rest) > STDERR_TAIL_BYTES:
+            self._pass_on(self._rest)
+            self._rest = b""
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def _pass_on(self, line: bytes) -> None:
+        if self._sink is not None and line:
+            try:
+                self._sink(line.decode("utf-8", "replace"))
+            except Exception as error:  # noqa: BLE001 - a full disk or a caller's bug must not cost the connection
+                self._sink = None
+                self.tail += f"(stderr is no longer passed on: {error!r})\n".encode("utf-8", "replace")
+
+
+def _unblocked(pipe: IO[bytes] | None) -> int | None:
+    if pipe is None:
+        return None
+    os.set_blocking(pipe.fileno(), False)
+    return pipe.fileno()
+
+
+def _read(descriptor: int | None) -> bytes | None:
+    if descriptor is None:
+        return None
+    try:
+        return os.read(descriptor, READ_BYTES)
+    except BlockingIOError:
+        return None
+
+
+def _watch_exit(pid: int, *, pidfd: bool) -> tuple[int, threading.Thread | None]:
+    """Return a descriptor that is readable once `pid` has ended, and the thread that makes it so, if it takes one."""
+    if pidfd and hasattr(os, "pidfd_open"):
+        with contextlib.suppress(OSError):  # A kernel or a sandbox may lack it.
+            return os.pidfd_open(pid), None
+    reader, writer = os.pipe()
+
+    def wait() -> None:
+        with contextlib.suppress(ChildProcessError):
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        # A byte, because a forked child of the caller may hold the pipe open.
+        with contextlib.suppress(BrokenPipeError):
+            os.write(writer, b"\0")
+        os.close(writer)
+
+    waiter = threading.Thread(target=wait, name=f"exit of {pid}", daemon=True)
+    waiter.start()
+    return reader, waiter
+
+
+def _signal_group(popen: subprocess.Popen[bytes] | None, number: signal.Signals) -> None:
+    if popen is not None and popen.returncode is None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(popen.pid, number)
+
+
+def _group_empty(group: int) -> bool | None:
+    deadline = time.monotonic() + SWEEP_SECONDS
+    while True:
+        try:
+            os.killpg(group, 0)  # 0 asks, and sends nothing.
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            return None
+        # Where nobody reaps orphans, as in many containers, the dead stay members for ever.
+        if _only_zombies(group):
+            return True
+        if time.monotonic() >= deadline:
+            return None
+        time.sleep(0.001)
+
+
+def _only_zombies(group: int) -> bool:
+    states = set[str]()
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            # proc(5): pid, (command), state, parent, group; the command may hold anything.
+            state, _, member_of, *_ = file.read_text(errors="replace").rpartition(")")[2].split()
+            if member_of == str(group):
+                states.add(state)
+    return bool(states) and states <= {"Z", "X"}
+
+
+def _end(popen: subprocess.Popen[bytes]) -> None:
+    """Leave nothing behind, whatever was not done."""
+    _signal_group(popen, signal.SIGKILL)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        popen.wait(LAST_WAIT_SECONDS)
+    for pipe in (popen.stdin, popen.stdout, popen.stderr):
+        if pipe is not None:
+            pipe.close()
+
+
+def _explain(error: OSError, program: str) -> str:
+    if isinstance(error, FileNotFoundError) and error.filename == program:
+        return f"{program} is there, but the interpreter that its first line names is not"
+    return f"cannot start {program}: {error}"
+
+
+_living: weakref.WeakSet[Process] = weakref.WeakSet()
+
+
+def _disown_all() -> None:
+    for process in list(_living):
+        process.disown()
+
+
+os.register_at_fork(after_in_child=_disown_all)
