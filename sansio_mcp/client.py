@@ -228,7 +228,7 @@ class Client:
         """Take bytes from the server's stdout, however cut."""
         self._require_opened()
         if self._reason is None and not self._stdout_ended:
-            self._conversation.receive(data)
+            self._conversation.receive(data, now)
             self._follow(now)
 
     def receive_eof(self, now: float) -> None:

@@ -23,7 +23,7 @@ from .errors import (
 from .jsontext import JsonValue
 from .lifecycle import HANDSHAKE, VERDICTS, Fault, Handshake, Signal, Verdict
 from .operations import Connecting, Operation
-from .options import Options
+from .options import MAX_REQUESTS, REQUEST_WINDOW, Options
 from .outputs import Anomaly, CallId, Outcome, Output, Settle, Write
 from .protocol import Connected, ToolListing
 from .stdio import LineReader, LineTooLong
@@ -56,6 +56,8 @@ class Conversation:
         self._awaited: dict[int, Operation] = {}
         self._last_wire_id = 0
         self._anomalies = 0
+        self._requests = 0
+        self._window_ends = 0.0
 
     def __len__(self) -> int:
         """Return how many operations are in flight."""
@@ -105,8 +107,10 @@ class Conversation:
         self._operations.clear()
         self._awaited.clear()
 
-    def receive(self, data: bytes) -> None:
+    def receive(self, data: bytes, now: float) -> None:
         """Act on the lines that `data` completes, in order, up to one that ends the connection."""
+        if now >= self._window_ends:
+            self._requests, self._window_ends = 0, now + REQUEST_WINDOW
         for line in self._reader.feed(data):
             self._line(line)
 
@@ -139,7 +143,11 @@ class Conversation:
             case jsonrpc.Response(int(wire_id), result):
                 self._answer(wire_id, result, len(line))
             case jsonrpc.ServerRequest():
-                self._write(protocol.answer(message))
+                self._requests += 1
+                if self._requests > MAX_REQUESTS:
+                    self._fault(Fault.REQUEST_FLOOD, _shown(line))
+                else:
+                    self._write(protocol.answer(message))
             case jsonrpc.ErrorWithoutId(error):
                 # Where one call waits, it can only be meant for that one.
                 sole = next(iter(self._awaited)) if len(self._awaited) == 1 else None

@@ -17,6 +17,9 @@ from .errors import BadMessage, CorruptionReport, MalformedMessage
 from .jsontext import JsonValue
 from .stdio import HEAD_BYTES
 
+# A handle, not a text; a server's comes back in our answer, so it costs memory twice.
+MAX_ID_CODE_POINTS = 1024
+
 # JSON-RPC 2.0, section 5.1.
 METHOD_NOT_FOUND = -32601
 
@@ -128,6 +131,8 @@ def _call(fields: dict[str, JsonValue]) -> Member:
         return Notification(method, fields.get("params"))
     if not isinstance(raw_id, int | str) or isinstance(raw_id, bool):
         return BadMessage("the `id` of a request must be an integer or a string")
+    if isinstance(raw_id, str) and len(raw_id) > MAX_ID_CODE_POINTS:
+        return BadMessage(f"the `id` of a request must be at most {MAX_ID_CODE_POINTS} code points long")
     return ServerRequest(raw_id, method, fields.get("params"))
 
 

@@ -136,6 +136,7 @@ class Fault(Enum):
     NOT_JSONRPC = "a line that is JSON but no JSON-RPC message"
     LINE_TOO_LONG = "a line above the limit"
     CUT_OFF = "a last line cut off by the end of stdout"
+    REQUEST_FLOOD = "more requests of its own than are answered"
     ERROR_WITHOUT_ID = "an error answer that names no request"
     BAD_RESULT = "an answer of the wrong shape"
     NULL_FIELD = "null in an optional field"
@@ -163,6 +164,9 @@ VERDICTS: dict[tuple[Fault, Posture], Verdict] = {
     # The server is ending by itself, and how it ends says more than the half of a line.
     (Fault.CUT_OFF, Posture.STRICT): Verdict.REPORT,
     (Fault.CUT_OFF, Posture.LENIENT): Verdict.REPORT,
+    (Fault.REQUEST_FLOOD, Posture.STRICT): Verdict.DEATH,
+    # Nothing of ours waits for a request of the server, so this skips and counts.
+    (Fault.REQUEST_FLOOD, Posture.LENIENT): Verdict.SETTLE,
     (Fault.ERROR_WITHOUT_ID, Posture.STRICT): Verdict.DEATH,
     (Fault.ERROR_WITHOUT_ID, Posture.LENIENT): Verdict.SETTLE,
     (Fault.BAD_RESULT, Posture.STRICT): Verdict.SETTLE,

@@ -26,6 +26,11 @@ MAX_TOOL_PAGES = 64
 # Four full lines: far above any recorded listing (0.8 MB), far below what 64 full pages would hold.
 MAX_LISTING_BYTES = 64 * 2**20
 
+# Answers to a server that does not read them wait in memory, so asking has a bound. Pings come a few a minute, and
+# nothing else is served.
+MAX_REQUESTS = 1000
+REQUEST_WINDOW = 60.0
+
 # A name, not a text: it stands in the server's logs.
 MAX_NAME_CODE_POINTS = 200
 

@@ -46,6 +46,7 @@ from sansio_mcp import (
     VersionUnsupported,
     Write,
 )
+from sansio_mcp.options import MAX_REQUESTS, REQUEST_WINDOW
 from sansio_mcp.protocol import SUPPORTED_VERSIONS, JsonObject
 
 LENIENT = Options(posture=Posture.LENIENT)
@@ -581,6 +582,21 @@ def test_ping_is_answered_and_other_requests_are_refused_with_their_own_id() -> 
     first, second = written(client)
     assert first == {"jsonrpc": "2.0", "id": "p", "result": {}}
     assert (second["id"], second["error"]["code"]) == (2**65, -32601)
+
+
+@pytest.mark.parametrize("posture", list(Posture))
+def test_a_flood_of_requests_is_answered_up_to_a_bound_a_minute(posture: Posture) -> None:
+    client = ready(Options(posture=posture))
+    client.tick(10.0)
+    client.receive_data(line(id=1, method="ping") * MAX_REQUESTS, 0.0)
+    assert len(written(client)) == MAX_REQUESTS
+    client.receive_data(line(id=1, method="ping"), REQUEST_WINDOW)
+    assert len(written(client)) == 1
+    client.receive_data(line(id=1, method="ping") * MAX_REQUESTS, REQUEST_WINDOW + 1)
+    answers, last = outputs(client)
+    assert isinstance(answers, Write)
+    assert len(answers.data.splitlines()) == MAX_REQUESTS - 1
+    assert isinstance(last, Anomaly if posture is Posture.LENIENT else Kill)
 
 
 def test_facts_before_the_opening_are_misuse() -> None:

@@ -29,6 +29,7 @@ VERSION = '`jsonrpc` must be "2.0"'
 ONE_OF = "an answer has exactly one of `result` and `error`"
 ANSWER_ID = "the `id` of an answer must be an integer or a string"
 REQUEST_ID = "the `id` of a request must be an integer or a string"
+LONG_ID = "the `id` of a request must be at most 1024 code points long"
 NEITHER = "a message with a `method` has no `result` and no `error`"
 METHOD = "`method` must be a string"
 ERROR = "`error` must be an object"
@@ -134,6 +135,7 @@ MEMBERS: list[tuple[str, str, Decoded]] = [
     ("a method and a result that is null", '"method":"m","result":null', BadMessage(NEITHER)),
     ("a method and an error", f'"id":1,"method":"m",{E}', BadMessage(NEITHER, 1)),
     ("a method and an error that is null", '"method":"m","error":null', BadMessage(NEITHER)),
+    ("a request with an id one code point too long", f'"id":"{"i" * 1025}","method":"m"', BadMessage(LONG_ID)),
     ("a request with a null id", '"id":null,"method":"m"', BadMessage(REQUEST_ID)),
     ("a request with a float id", '"id":1.5,"method":"m"', BadMessage(REQUEST_ID)),
     ("a request with a whole float id", '"id":1.0,"method":"m"', BadMessage(REQUEST_ID)),

@@ -320,7 +320,7 @@ class TestAnInterpreterWithALowDigitLimit:
         assert dumps(10**639) == "1" + "0" * 639
 
     def test_refuses_to_write_an_integer_past_it(self) -> None:
-        with pytest.raises(LocalProtocolError, match=r"^\$\[0\] is an integer of more digits than the interpreter writes$"):
+        with pytest.raises(LocalProtocolError, match=r"is an integer of more digits than the interpreter writes$"):
             dumps([10**640])
 
 
