@@ -236,8 +236,9 @@ def _tool(entry: JsonValue, index: int, *, lenient: bool) -> ToolDescriptor:
     name = raw.get("name")
     if not isinstance(name, str) or not name:
         raise _BadFieldError(f"{where}: `name` must be a string that is not empty")
-    if "inputSchema" not in raw:
-        raise _BadFieldError(f"{where} ({excerpt(name, 60)}): `inputSchema` is missing")
+    if not isinstance(raw.get("inputSchema"), dict | bool):
+        # JSON Schema 2020-12, section 4.3: a schema is an object or a boolean.
+        raise _BadFieldError(f"{where} ({excerpt(name, 60)}): `inputSchema` must be there and a schema")
     fields = _Fields(raw, f"{where} ({excerpt(name, 60)}): ", lenient=lenient)
     title, description = fields.string("title"), fields.string("description")
     return ToolDescriptor(name, raw["inputSchema"], title, description, raw.get("outputSchema"), raw)

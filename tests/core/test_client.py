@@ -429,7 +429,7 @@ def test_exactly_max_tool_pages_are_a_listing() -> None:
 
 def test_one_lying_tool_fails_a_strict_listing_and_is_left_out_of_a_lenient_one() -> None:
     result = {"tools": [tool("good"), {"name": "bad"}, tool("good")], "nextCursor": None}
-    reason = "tool 1 (bad): `inputSchema` is missing"
+    reason = "tool 1 (bad): `inputSchema` must be there and a schema"
     strict, lenient = ready(), ready(LENIENT)
     for client in (strict, lenient):
         client.list_tools(0.0)

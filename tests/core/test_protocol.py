@@ -409,14 +409,14 @@ PAGES: list[tuple[str, JsonValue, Listed, Listed | None]] = [
     (
         "a schema that is a number",
         {"tools": [entry(inputSchema=7)]},
-        page(ToolDescriptor("t", 7, raw=entry(inputSchema=7))),
-        None,
+        BadResult("tool 0 (t): `inputSchema` must be there and a schema"),
+        page(refused=(RefusedTool(0, "tool 0 (t): `inputSchema` must be there and a schema"),)),
     ),
     (
         "a schema that is null",
         {"tools": [entry(inputSchema=None)]},
-        page(ToolDescriptor("t", None, raw=entry(inputSchema=None))),
-        None,
+        BadResult("tool 0 (t): `inputSchema` must be there and a schema"),
+        page(refused=(RefusedTool(0, "tool 0 (t): `inputSchema` must be there and a schema"),)),
     ),
     (
         "an output schema that is text",
@@ -474,8 +474,8 @@ PAGES: list[tuple[str, JsonValue, Listed, Listed | None]] = [
     (
         "a tool without a schema",
         {"tools": [{"name": "t"}]},
-        BadResult("tool 0 (t): `inputSchema` is missing"),
-        page(refused=(RefusedTool(0, "tool 0 (t): `inputSchema` is missing"),)),
+        BadResult("tool 0 (t): `inputSchema` must be there and a schema"),
+        page(refused=(RefusedTool(0, "tool 0 (t): `inputSchema` must be there and a schema"),)),
     ),
     (
         "a tool with a title that is a number",
@@ -505,14 +505,14 @@ PAGES: list[tuple[str, JsonValue, Listed, Listed | None]] = [
     (
         "a bad tool whose name would take two lines",
         {"tools": [{"name": "a\nb"}]},
-        BadResult("tool 0 (a b): `inputSchema` is missing"),
-        page(refused=(RefusedTool(0, "tool 0 (a b): `inputSchema` is missing"),)),
+        BadResult("tool 0 (a b): `inputSchema` must be there and a schema"),
+        page(refused=(RefusedTool(0, "tool 0 (a b): `inputSchema` must be there and a schema"),)),
     ),
     (
         "a tool without a schema whose name is longer than 60",
         {"tools": [{"name": "n" * 61}]},
-        BadResult(f"tool 0 ({'n' * 59}…): `inputSchema` is missing"),
-        page(refused=(RefusedTool(0, f"tool 0 ({'n' * 59}…): `inputSchema` is missing"),)),
+        BadResult(f"tool 0 ({'n' * 59}…): `inputSchema` must be there and a schema"),
+        page(refused=(RefusedTool(0, f"tool 0 ({'n' * 59}…): `inputSchema` must be there and a schema"),)),
     ),
     (
         "a bad tool whose name is longer than 60",

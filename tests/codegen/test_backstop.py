@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from sansio_mcp import codegen, names
+from sansio_mcp.codegen import SanitizerBreach, describe, generate, python, text
+from sansio_mcp.jsontext import JsonValue
+from sansio_mcp.protocol import ToolDescriptor
+
+Source = Callable[..., str]
+
+INNER: JsonValue = {"type": "object", "properties": {"k": {"enum": ["a", 2, -2]}, "m-n": {"type": "null"}}}
+PLAIN: JsonValue = {
+    "type": "object",
+    "properties": {"k": {"type": "string"}, "l": {"type": "integer"}},
+    "required": ["l"],
+}
+LONG: JsonValue = {"enum": [f"long-value-{n}" for n in range(9)]}
+TOOLS = [
+    ToolDescriptor(
+        "tow",
+        {
+            "type": "object",
+            "properties": {"x": {"type": "string"}, "i": INNER, "p": PLAIN, "e": LONG},
+            "required": ["x"],
+        },
+        description="Tows.",
+        output_schema=PLAIN,
+    ),
+    ToolDescriptor("whole", True),
+]
+
+
+def refused(tools: list[ToolDescriptor] = TOOLS) -> str:
+    with pytest.raises(SanitizerBreach) as caught:
+        generate("harbor", tools)
+    assert describe(caught.value).isprintable()
+    return caught.value.detail
+
+
+def test_the_untouched_module_passes() -> None:
+    assert "class AsyncHarbor" in generate("harbor", TOOLS).source
+
+
+@pytest.mark.parametrize("description", ['"""\nimport os\n"""', "a\u202eb", "a\x0cb", ">>> import os"])
+def test_unsanitized_text_is_a_breach(monkeypatch: pytest.MonkeyPatch, description: str) -> None:
+    monkeypatch.setattr(python, "clean", lambda said, _cap: said)
+    monkeypatch.setattr(python, "docstring", lambda own, said, indent: [f'{indent}"""{own}', *said, f'{indent}"""'])
+    refused([ToolDescriptor("t", {"type": "object"}, description=description)])
+
+
+@pytest.mark.parametrize(
+    "name", ["x(): pass\n    import os\n    def y", "a-b", "__init__", "str", "x\u0301", "Calls", "1"]
+)
+def test_a_raw_name_is_a_breach(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(names, "mangle", lambda original, digest=None: original)  # noqa: ARG005
+    refused([ToolDescriptor(name, {"type": "object"})])
+
+
+@pytest.mark.parametrize("name", ["x=os.abort(), *, y", "a-b", "__x", "str", "1"])
+def test_a_raw_label_is_a_breach(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(names, "mangle_label", lambda original, digest=None: original)  # noqa: ARG005
+    refused([ToolDescriptor("t", {"type": "object", "properties": {name: {}}})])
+
+
+@pytest.mark.parametrize("name", ['x", {}) or exit() #', 'a"b', "a\\n", "a\nb", "\u202e"])
+def test_a_missing_escape_is_a_breach(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(python, "literal", lambda said: f'"{said}"')
+    refused([ToolDescriptor(name, {"type": "object"})])
+    refused([ToolDescriptor("t", {"type": "object", "properties": {name: {}}})])
+    refused([ToolDescriptor("t", {"type": "object", "properties": {"x": {"enum": [name]}}})])
+
+
+def test_a_lossy_escape_is_a_breach(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(python, "literal", lambda said: text.literal(text.sanitize(said)))
+    refused([ToolDescriptor("a\nb", {"type": "object"})])
+
+
+EDITS = {
+    "an import": ("import typing as _t", "import typing as _t\nimport os"),
+    "another import": ("import typing as _t", "import os as _t"),
+    "a star import": ("from sansio_mcp import calls as _mcp", "from sansio_mcp.calls import *"),
+    "a late import": ("class Calls:", "import os\n\n\nclass Calls:"),
+    "no import": ("from sansio_mcp import calls as _mcp\n", ""),
+    "a statement": ("class Calls:", "print(1)\n\n\nclass Calls:"),
+    "an assignment": ("class Calls:", "x = 1\n\n\nclass Calls:"),
+    "a last statement": ("__slots__ = ()\n", "__slots__ = ()\nexit()\n"),
+    "a statement in a class": ("    @staticmethod\n    def tow", "    x = exit()\n\n    @staticmethod\n    def tow"),
+    "a statement in a function": ("        return _mcp.call(", "        exit()\n        return _mcp.call("),
+    "a decorator": ("    @staticmethod\n    def tow", "    @exit\n    @staticmethod\n    def tow"),
+    "another decorator": ("@staticmethod", "@classmethod"),
+    "a decorated class": ("class Calls:", "@exit\nclass Calls:"),
+    "a base": ("class Calls:", "class Calls(str):"),
+    "a metaclass": ("class Calls:", "class Calls(metaclass=exit):"),
+    "a default": (" = _mcp.UNSET,", " = exit(),"),
+    "a lost default": (" = _mcp.UNSET,", ","),
+    "an annotation": ("x: str,", "x: exit(),"),
+    "an attribute": ("x: str,", "x: _mcp.jsontext,"),
+    "a foreign type": ("x: str,", "x: bytes,"),
+    "no annotation": ("        x: str,", "        x,"),
+    "a positional parameter": ("        *,", "        y: str,\n        *,"),
+    "star arguments": ("        *,", "        *y: str,"),
+    "a lost parameter": ("        x: str,\n", ""),
+    "a return type": ("-> _mcp.Call[TowResult]", "-> _mcp.Call[exit()]"),
+    "another return": ("-> _mcp.Call[TowResult]", "-> list[TowResult]"),
+    "another call": ("return _mcp.call(", "return _mcp.jsontext("),
+    "a keyword argument": ('("l",),', '("l",), *(), **{},'),
+    "another argument": ('"x": x,', '"x": exit(),'),
+    "a swapped argument": ('"x": x,', '"x": i,'),
+    "a wire key": ('"x": x,', '"y": x,'),
+    "a joined key": ('"x": x,', '"x" f"": x,'),
+    "a wire tool": ('            "tow",', '            "two",'),
+    "a wire server": ('            "harbor",', '            "port",'),
+    "no promise": ('            ("l",),\n', ""),
+    "another promise": ('("l",)', '("k",)'),
+    "arguments": ("            arguments,", "            dict(arguments),"),
+    "a promise of the whole": ("            arguments,", '            arguments, ("l",),'),
+    "an async function": ("    def tow(", "    async def tow("),
+    "a missing function": ("    def tow(", "    def tug("),
+    "a key of a type": ("    k: _t.NotRequired[str]", "    kk: _t.NotRequired[str]"),
+    "a value in a type": ("    k: _t.NotRequired[str]", "    k: _t.NotRequired[str] = exit()"),
+    "a method in a type": ("    k: _t.NotRequired[str]", "    def k(self) -> None: ..."),
+    "a key of a called type": ('        "m-n": ', '        "m_n": '),
+    "a called type's name": ('    "TowI",', '    "TowJ",'),
+    "another type call": ("TowI = _t.TypedDict(", "TowI = _t.NamedTuple("),
+    "another alias": (": _t.TypeAlias =", ": str ="),
+    "an alias of a call": ("_t.Literal[\n", "exit()[\n"),
+    "a literal": ('"a", 2, -2]', '"a", 2, -3]'),
+    "a literal of another type": ('"a", 2, -2]', '"a", 2.0, -2]'),
+    "a computed literal": ('"a", 2, -2]', '"a", 2, exit()]'),
+    "a special type": ("class TowResult(", "class __class__("),
+    "a doubled type": ("TowE: _t.TypeAlias", "TowI: _t.TypeAlias"),
+    "a bound tool": ("tow = _mcp.BlockingTool(Calls.tow)", "tow = _mcp.BlockingTool(Calls.whole)"),
+    "a bound base": ("(_mcp.AsyncTools)", "(_mcp.BlockingTools)"),
+    "a bound name": ("class AsyncHarbor(", "class Harbour("),
+    "a doctest": ("        | Tows.", "        >>> Tows."),
+    "a computed docstring": ('        """Call the tool \'whole\'', '        f"""Call the tool \'whole\''),
+    "a missing docstring": ('    """One function a tool.', '    7 * """One function a tool.'),
+    "a coding cookie": ("# Made by", "# coding: utf-7\n# Made by"),
+    "a carriage return": ("# Made by", "\r# Made by"),
+    "deep brackets": ("class Calls:", "x = " + "(" * 500 + ")" * 500 + "\n\n\nclass Calls:"),
+    "a long integer": ("class Calls:", "x = " + "1" * 5000 + "\n\n\nclass Calls:"),
+    "an open string": ("class Calls:", "'''"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_a_changed_module_is_a_breach(monkeypatch: pytest.MonkeyPatch, edit: str) -> None:
+    before, after = EDITS[edit]
+    made: Source = python.source
+
+    def source(*arguments: Any) -> str:
+        whole = made(*arguments)
+        assert before in whole
+        return whole.replace(before, after)
+
+    monkeypatch.setattr(python, "source", source)
+    assert refused()
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="the syntax is of 3.12")
+@pytest.mark.parametrize("before", ["class Calls", "def whole", "class TowResult"])
+def test_type_parameters_are_a_breach(monkeypatch: pytest.MonkeyPatch, before: str) -> None:
+    made: Source = python.source
+    monkeypatch.setattr(python, "source", lambda *a: made(*a).replace(before, before + "[T: (str, exit())]"))
+    assert refused()
+
+
+def test_a_module_without_its_classes_is_a_breach(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: Source = python.source
+    monkeypatch.setattr(python, "source", lambda *a: made(*a).partition("\n\n\nclass TowResult")[0] + "\n")
+    assert refused()
+    assert codegen.SanitizerBreach("x") != codegen.SanitizerBreach("y")
