@@ -124,7 +124,7 @@ class Client:
             self._outputs.append(Open())
             self._wish_for(now + limit)
         else:
-            self._conversation.settle(call_id, TransportFailed(f"not opened: {self._reason}"))
+            self._conversation.settle(call_id, TransportFailed(f"not opened: {self._reason or self._cause}"))
         return call_id
 
     def list_tools(self, now: float, timeout: float | None = None) -> CallId:
@@ -276,7 +276,7 @@ class Client:
             if deadline <= now:
                 del self._waiters[call_id]
                 self._conversation.settle(call_id, RetirementTimedOut(within))
-        if self._rung_due is not None and self._rung_due <= now:
+        while self._rung_due is not None and self._rung_due <= now:
             if self._ladder is Ladder.EXITED:
                 self._signal(Signal.GONE, now)
             else:

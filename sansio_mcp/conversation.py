@@ -136,7 +136,8 @@ class Conversation:
         batches = self.connected is not None and self.connected.protocol_version == protocol.BATCH_VERSION
         decoded = jsonrpc.decode(line, batches=batches)
         for member in decoded.members if isinstance(decoded, jsonrpc.Batch) else (decoded,):
-            self._message(member, line)
+            if self.ending is None:
+                self._message(member, line)
 
     def _message(self, message: jsonrpc.Member | MalformedMessage, line: bytes) -> None:
         match message:

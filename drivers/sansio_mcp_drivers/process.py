@@ -20,39 +20,33 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import IO
 
 from attrs import frozen
 
 from sansio_mcp.errors import TransportFailed
 
 from .spawn import Spawn
+from .stderr import StderrLog, StderrTarget
 
 # Measured: 16 to 128 KiB cost the same, and above it each read pays for fresh pages (11 us become 24 to 34).
 READ_BYTES = 64 * 2**10
-
-# Room for a long stack trace, and not worth noticing in memory.
-STDERR_TAIL_BYTES = 64 * 2**10
 
 # At the exit stderr is read until it is empty, which a process that left the group could put off for ever. A pipe
 # holds 64 KiB unless somebody made it larger (pipe(7)).
 LAST_READS = 16
 
-# A killed process is a zombie within a millisecond, unless it hangs in the kernel; nothing else is done meanwhile.
+# A killed process is a zombie within a millisecond, unless it hangs in the kernel.
 SWEEP_SECONDS = 0.05
+
+# What one look at those left behind may hold up an event loop.
+SWEEP_STEP_SECONDS = 0.001
 
 # The same, at the very end, when a process that nobody saw end was killed.
 LAST_WAIT_SECONDS = 1.0
 
 _OUT_OF_SIGHT = "it was reaped elsewhere in this program (SIGCHLD ignored, or waitpid(-1)), or belongs to its parent"
-
-StderrTarget: TypeAlias = Callable[[str], object] | str | os.PathLike[str] | int | None
-"""Where the server's stderr goes. None: to the tail alone. A path, which is appended to, or a function that is called
-as a text file's `write` would be, a line at a time: there too. An integer is a descriptor that the server writes to by
-itself (2 is the caller's own stderr): there only."""
-
 
 @frozen
 class Death:
@@ -69,7 +63,7 @@ class Process:
 
     `stdout`, `stderr` and `exit` are descriptors to wait on until they are readable, `stdin` until it is writable; each
     is None when there is nothing to wait for. `exit` is readable once the process has ended, apart from the pipes,
-    which grandchildren may hold open.
+    which grandchildren may hold open. Only `write` and `close` close a descriptor that somebody may be waiting on.
 
     A process that is collected, or still runs when the interpreter exits, is killed. In a forked child of the caller it
     is out of sight: no pipe of it is open there, and nothing can be done to it.
@@ -79,11 +73,13 @@ class Process:
         """`pidfd=False` does without pidfd_open(2), as where there is none."""
         self._spawn, self._target, self._pidfd = spawn, stderr, pidfd
         self._popen: subprocess.Popen[bytes] | None = None
-        self._log: _Log | None = None
+        self._log: StderrLog | None = None
         self._exit: int | None = None
         self._waiter: threading.Thread | None = None
         self._unwritten: deque[memoryview] = deque()
         self._closing_input = False
+        self._status: int | None = None
+        self._sweep_until = 0.0
         self.stdin: int | None = None
         self.stdout: int | None = None
         self.stderr: int | None = None
@@ -100,7 +96,7 @@ class Process:
         """
         launch = self._spawn.resolve()
         try:
-            self._log = _Log(self._target)
+            self._log = StderrLog(self._target)
             self._popen = subprocess.Popen(  # noqa: S603 - an argv, and no shell
                 launch.argv,
                 bufsize=0,
@@ -132,13 +128,13 @@ class Process:
         """The last `STDERR_TAIL_BYTES` of stderr."""
         return self._log.tail.decode("utf-8", "replace") if self._log else ""
 
-    def poll(self, timeout: float) -> set[int]:
+    def poll(self, timeout: float, bell: int | None = None) -> set[int]:
         """Wait until descriptors are ready, at most `timeout` seconds (`inf`: without an end), and return them.
 
-        It is for drivers that have no event loop.
+        It is for drivers that have no event loop. `bell` is one more descriptor that ends the wait.
         """
         poller = select.poll()
-        for descriptor in (self.stdout, self.stderr, self.exit):
+        for descriptor in (self.stdout, self.stderr, self.exit, bell):
             if descriptor is not None:
                 poller.register(descriptor, select.POLLIN)
         if self.wants_write and self.stdin is not None:
@@ -201,35 +197,31 @@ class Process:
     def kill(self) -> None:
         """End the whole group (SIGKILL), and drop what is not written."""
         _signal_group(self._popen, signal.SIGKILL)
-        self._close_stdin()
+        self._unwritten.clear()
+        self.stdin = None
 
     def witness(self) -> Death | None:
         """Return the end if it has come, once: by then the group was killed and the process reaped.
 
-        It may take `SWEEP_SECONDS` where the process left others behind.
+        Where the process left others behind, the end comes at one of the next calls, for at most `SWEEP_SECONDS`;
+        `exit` stays readable meanwhile.
 
         Raises:
             ChildProcessError: it cannot be seen, and says why; nothing is signalled from then on.
         """
         if self.exit is None or self._popen is None:
             return None
-        try:
-            # WNOWAIT leaves the zombie, whose number is the group's.
-            end = os.waitid(os.P_PID, self._popen.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
-        except ChildProcessError:
-            self.exit = None
-            self._popen.poll()  # It finds no child either, and notes that there is nothing left to signal.
-            raise ChildProcessError(_OUT_OF_SIGHT) from None
-        if end is None:
+        if self._status is None:
+            self._status = self._reap(self._popen)
+            self._sweep_until = time.monotonic() + SWEEP_SECONDS
+        if self._status is None:
+            return None
+        group_empty = _group_empty(self._popen.pid)
+        if group_empty is False and time.monotonic() < self._sweep_until:
+            time.sleep(SWEEP_STEP_SECONDS)
             return None
         self.exit = None
-        self.kill()
-        for _ in range(LAST_READS):
-            if not self.read_stderr():
-                break
-        self._popen.wait()
-        status = end.si_status if end.si_code == os.CLD_EXITED else -end.si_status
-        self.death = Death(status, _group_empty(self._popen.pid))
+        self.death = Death(self._status, group_empty or None)
         return self.death
 
     def close(self) -> None:
@@ -256,49 +248,29 @@ class Process:
             self.exit = self._exit
             os.close(writer)
 
+    def _reap(self, popen: subprocess.Popen[bytes]) -> int | None:
+        """Kill what is left of the group of a process that has ended, reap it and return its status."""
+        try:
+            # WNOWAIT leaves the zombie, whose number is the group's.
+            end = os.waitid(os.P_PID, popen.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+        except ChildProcessError:
+            self.exit = None
+            popen.poll()  # It finds no child either, and notes that there is nothing left to signal.
+            raise ChildProcessError(_OUT_OF_SIGHT) from None
+        if end is None:
+            return None
+        self.kill()
+        for _ in range(LAST_READS):
+            if not self.read_stderr():
+                break
+        popen.wait()
+        return end.si_status if end.si_code == os.CLD_EXITED else -end.si_status
+
     def _close_stdin(self) -> None:
         self.stdin = None
         self._unwritten.clear()
         if self._popen is not None and self._popen.stdin is not None:
             self._popen.stdin.close()
-
-
-class _Log:
-    """Stderr: the tail of it, and lines for whoever wants them."""
-
-    def __init__(self, target: StderrTarget) -> None:
-        self.tail = bytearray()
-        self._rest = b""
-        self._file: IO[str] | None = None
-        self._sink: Callable[[str], object] | None = None
-        if callable(target):
-            self._sink = target
-        elif isinstance(target, str | os.PathLike):
-            self._file = Path(target).open("a", encoding="utf-8", buffering=1)  # noqa: SIM115 - `close` closes it
-            self._sink = self._file.write
-
-    def take(self, data: bytes) -> None:
-        """Take bytes; none for the end."""
-        self.tail += data
-        del self.tail[:-STDERR_TAIL_BYTES]
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
-            self._pass_on(line + b"\n")
-        if not data or len(self._rest) > STDERR_TAIL_BYTES:
-            self._pass_on(self._rest)
-            self._rest = b""
-
-    def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
-
-    def _pass_on(self, line: bytes) -> None:
-        if self._sink is not None and line:
-            try:
-                self._sink(line.decode("utf-8", "replace"))
-            except Exception as error:  # noqa: BLE001 - a full disk or a caller's bug must not cost the connection
-                self._sink = None
-                self.tail += f"(stderr is no longer passed on: {error!r})\n".encode("utf-8", "replace")
 
 
 def _unblocked(pipe: IO[bytes] | None) -> int | None:
@@ -344,20 +316,15 @@ def _signal_group(popen: subprocess.Popen[bytes] | None, number: signal.Signals)
 
 
 def _group_empty(group: int) -> bool | None:
-    deadline = time.monotonic() + SWEEP_SECONDS
-    while True:
-        try:
-            os.killpg(group, 0)  # 0 asks, and sends nothing.
-        except ProcessLookupError:
-            return True
-        except PermissionError:
-            return None
-        # Where nobody reaps orphans, as in many containers, the dead stay members for ever.
-        if _only_zombies(group):
-            return True
-        if time.monotonic() >= deadline:
-            return None
-        time.sleep(0.001)
+    """Return whether the group is empty; None where we may not know."""
+    try:
+        os.killpg(group, 0)  # 0 asks, and sends nothing.
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return None
+    # Where nobody reaps orphans, as in many containers, the dead stay members for ever.
+    return _only_zombies(group)
 
 
 def _only_zombies(group: int) -> bool:

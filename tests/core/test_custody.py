@@ -447,7 +447,9 @@ def test_a_second_shutdown_after_a_second_can_only_make_it_sooner(
     seen: dict[float, Output] = {}
     for at in (1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 10.5):
         steps = [shutdown(1.0, 20.0, second)] if at == 1.0 else [tick(at)]
-        seen |= {at: output for output in after(client, *steps) if isinstance(output, Terminate | Kill)}
+        for rung in after(client, *steps):
+            if isinstance(rung, Terminate | Kill):
+                seen[at] = rung
     assert seen == rungs
 
 
