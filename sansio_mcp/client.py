@@ -277,6 +277,7 @@ class Client:
                 del self._waiters[call_id]
                 self._conversation.settle(call_id, RetirementTimedOut(within))
         while self._rung_due is not None and self._rung_due <= now:
+            self._rung_due = None
             if self._ladder is Ladder.EXITED:
                 self._signal(Signal.GONE, now)
             else:

@@ -166,8 +166,7 @@ class Conversation:
 
     def _answer(self, wire_id: int, result: JsonValue | jsonrpc.RpcError, size: int) -> None:
         operation = self._awaited.get(wire_id)
-        if operation is None or (isinstance(operation, Connecting) and not self.writable):
-            # Unknown, late or repeated; or a handshake that can no longer be completed.
+        if operation is None:
             return
         if isinstance(result, jsonrpc.RpcError):
             self._fail(operation, ServerError(result.code, result.message, result.data))
@@ -175,6 +174,9 @@ class Conversation:
         outcome = operation.read(result, size)
         if isinstance(outcome, McpError):
             self._fail(operation, outcome)
+            return
+        if isinstance(outcome, Connected) and not self.writable:
+            # A handshake that can no longer be completed; the end that has begun will say why.
             return
         del self._awaited[wire_id]
         if outcome is None:
