@@ -74,7 +74,8 @@ lines = st.one_of(
     st.binary(max_size=40),
     st.builds(lambda line, at: line[:at], st.builds(_good, wire_ids, results), st.integers(0, 80)),
 )
-streams = st.builds(b"".join, st.lists(lines, max_size=12))
+marks = st.sampled_from([b"", b"\xef\xbb\xbf", b"\xef\xbb"])
+streams = st.builds(lambda mark, parts: mark + b"".join(parts), marks, st.lists(lines, max_size=12))
 
 
 @st.composite

@@ -235,7 +235,7 @@ def says_more_after_the_end(patch: pytest.MonkeyPatch) -> None:
         (sets_no_timer_for_an_operation, "does not cover"),
         (sets_a_timer_for_every_call, "a timer"),
         (lets_no_call_time_out, "overdue after a tick"),
-        (waits_for_ever_after_terminate, "a rung is overdue after a tick"),
+        (waits_for_ever_after_terminate, "patience does not end in Kill"),
         (waits_for_ever_for_the_end_of_stdout, "do not retire"),
         (takes_the_last_reason_for_the_first, "the reason changed"),
         (retires_twice, "after Retired"),
