@@ -7,6 +7,7 @@ holds up. Nothing happens between calls: a server that is left alone for long wa
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import inf
 from time import monotonic
 from typing import Unpack
@@ -14,7 +15,7 @@ from typing import Unpack
 from sansio_mcp.outputs import CallId, Outcome, Settle
 
 from .base import Settings
-from .face import SyncServer
+from .sync_face import SyncServer
 
 
 class Server(SyncServer):
@@ -38,8 +39,8 @@ class Server(SyncServer):
             if monotonic() >= until:
                 break
 
-    def _ask(self, begin: Callable[[float], CallId], patience: float | None = None) -> Outcome:
-        del patience  # One caller is never one too many.
+    def _ask(self, begin: Callable[[float], CallId], limit: float | None = None) -> Outcome:
+        del limit  # One caller always has a place.
         self._settled.clear()
         call_id = begin(monotonic())
         try:
@@ -55,7 +56,7 @@ class Server(SyncServer):
     def _turn(self, until: float) -> None:
         """Wait until there is something to do, at most until a point in time, and do it."""
         ready = self.process.poll(min(until, self._due) - monotonic())
-        self._pump(lambda: self._attend_to(ready))
+        self._pump(partial(self._attend_to, ready))
 
     def _settle(self, call_id: CallId, output: Settle) -> None:
         self._settled[call_id] = output

@@ -48,6 +48,7 @@ LAST_WAIT_SECONDS = 1.0
 
 _OUT_OF_SIGHT = "it was reaped elsewhere in this program (SIGCHLD ignored, or waitpid(-1)), or belongs to its parent"
 
+
 @frozen
 class Death:
     """The witnessed end of a process."""

@@ -18,8 +18,9 @@ import pytest
 
 from sansio_mcp.errors import TransportFailed
 from sansio_mcp_drivers import process as module
-from sansio_mcp_drivers.process import STDERR_TAIL_BYTES, Death, Process, StderrTarget
+from sansio_mcp_drivers.process import Death, Process
 from sansio_mcp_drivers.spawn import Spawn
+from sansio_mcp_drivers.stderr import STDERR_TAIL_BYTES, StderrTarget
 
 SECONDS = 10.0
 DRIVERS = Path(module.__file__).parents[1]
@@ -48,8 +49,9 @@ def end(process: Process) -> Death:
     exit_descriptor = process.exit
     assert exit_descriptor is not None
     assert select.select([exit_descriptor], [], [], SECONDS)[0]
-    death = process.witness()
-    assert death is not None
+    deadline = time.monotonic() + SECONDS
+    while (death := process.witness()) is None:
+        assert time.monotonic() < deadline
     return death
 
 
