@@ -123,14 +123,15 @@ def _allowed(name: str) -> bool:
 
 
 def _check(text: object, where: str) -> None:
+    # The text itself is not shown: it may be a secret.
     if not isinstance(text, str):
-        raise LocalProtocolError(f"{where} must be a string, not {text!r}")
+        raise LocalProtocolError(f"{where} must be a string, not a {type(text).__name__}")
     if "\0" in text:
-        raise LocalProtocolError(f"{where} holds a NUL character: {text!r}")
+        raise LocalProtocolError(f"{where} holds a NUL character")
     try:
         os.fsencode(text)
     except UnicodeEncodeError:
-        raise LocalProtocolError(f"{where} holds a lone surrogate: {text!r}") from None
+        raise LocalProtocolError(f"{where} holds a lone surrogate") from None
 
 
 def _find(command: str, path: str, cwd: Path) -> Path:

@@ -131,3 +131,11 @@ def test_a_command_is_a_list_of_words(command: list[str]) -> None:
 
 def test_a_file_name_that_is_no_text_can_be_an_argument() -> None:
     assert Spawn(sys.executable, [os.fsdecode(b"\xff")]).resolve().argv[1] == "\udcff"
+
+
+@pytest.mark.parametrize("value", ["sk-secret\0", "sk-secret\ud800"])
+def test_a_value_that_may_be_a_secret_is_never_shown(value: str) -> None:
+    with pytest.raises(LocalProtocolError) as caught:
+        Spawn("x", env={"KEY": value}).resolve()
+    assert "KEY" in str(caught.value)
+    assert "secret" not in str(caught.value)
