@@ -1,12 +1,17 @@
-"""A server-chosen name to a Python identifier that shadows nothing and can be told from every other.
+"""A server-chosen name to an identifier of one dialect that shadows nothing and can be told from every other.
 
-A name of ASCII letters, digits and underscores that begins with a letter stays exactly as it is. `-`, `.`, `/`, `:` and
-space become `_`. A keyword or builtin gets a `_` behind it. Any other change is marked: `_` and the first eight hex
-digits of the name's digest follow, so that two names which lose the same detail still differ. Marked, too, are names
-that are too long, names that begin with an underscore (they could be special methods or hide this project's own names)
-and names that already look marked, so that a mark cannot be forged. Every character outside ASCII is such a change:
-which of them may stand in an identifier, and what NFKC makes of them, differs between versions of Python, and the same
-listing has to give the same names on all of them.
+In both dialects a change that loses detail is marked: `_` and the first eight hex digits of the name's digest follow.
+A name that already looks marked is marked too, so that a mark cannot be forged.
+
+Python: a name of ASCII letters, digits and underscores that begins with a letter stays exactly as it is. `-`, `.`, `/`,
+`:` and space become `_`. A keyword or builtin gets a `_` behind it. Any other change is marked, and so are names that
+are too long and names that begin with an underscore (they could be special methods or hide this project's own names).
+Every character outside ASCII is a change: which of them may stand in an identifier, and what NFKC makes of them,
+differs between versions of Python, and the same listing has to give the same names on all of them.
+
+Gleam: words of lower-case letters and digits, joined by single underscores, stay. In all others capitals become lower
+case, behind a `_` where a lower-case letter or digit stood; whatever else there is becomes `_`; and every change is
+marked. The rule is the requirement's.
 """
 
 from __future__ import annotations
@@ -55,10 +60,25 @@ _BUILTINS = frozenset(
 # The one name that the classes of a generated module look up where tools' names are in scope.
 CALLS = "Calls"
 
+# Of a Gleam identifier without its mark; the requirement's number.
+MAX_GLEAM_NAME = 32
+
+# Gleam's reserved words, the requirement's list. No label may hide the parameter that takes what is optional.
+_GLEAM_KEYWORDS = frozenset(
+    """
+    as assert auto case const delegate derive echo else fn if implement import let macro opaque panic pub test todo type
+    use
+    """.split()  # noqa: SIM905 - a block of words can be compared with the manuals
+)
+_GLEAM_RESERVED_LABELS = _GLEAM_KEYWORDS | {"options"}
+
 _SEPARATORS = str.maketrans("-./: ", "_____")
 _OTHER = re.compile(r"[^A-Za-z0-9_]")
 _MARK = re.compile(r"_[0-9a-f]{8}\Z")
 _SAFE = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
+_GLEAM_SAFE = re.compile(r"[a-z][a-z0-9_]*\Z")
+_GLEAM_WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_GLEAM_OTHER = re.compile(r"[^A-Za-z0-9]+")
 
 
 def sha256_hex(text: str) -> str:
@@ -85,10 +105,46 @@ def mangle_label(original: str, digest: Digest = sha256_hex) -> str:
         base, marked = "t_" + base.lstrip("_"), True
     if not marked:
         return base + "_" if base in _KEYWORDS or base in _BUILTINS else base
+    return base[: MAX_NAME - 9].rstrip("_") + "_" + _mark(original, digest)
+
+
+def gleam_mangle(original: str, digest: Digest = sha256_hex) -> str:
+    """Return the name of the Gleam function or module segment made from `original`.
+
+    Total; at most `MAX_GLEAM_NAME` + 9 long.
+
+    Raises:
+        LocalProtocolError: `digest` gave no eight lower-case hex digits.
+    """
+    return _gleam(original, _GLEAM_KEYWORDS, digest)
+
+
+def gleam_mangle_label(original: str, digest: Digest = sha256_hex) -> str:
+    """Return the label of the Gleam parameter made from `original`."""
+    return _gleam(original, _GLEAM_RESERVED_LABELS, digest)
+
+
+def _gleam(original: str, reserved: frozenset[str], digest: Digest) -> str:
+    base = _GLEAM_OTHER.sub("_", _GLEAM_WORD_START.sub("_", original)).strip("_").lower()
+    if not _GLEAM_SAFE.match(base):
+        base = "t_" + base
+    if base in reserved:
+        base += "_"
+    if base == original and len(base) <= MAX_GLEAM_NAME and not _MARK.search(base):
+        return base
+    return base[:MAX_GLEAM_NAME].removesuffix("_") + "_" + _mark(original, digest)
+
+
+def _mark(original: str, digest: Digest) -> str:
     mark = digest(original)[:8]
     if not _MARK.fullmatch("_" + mark):
         raise LocalProtocolError("a digest must give at least eight lower-case hex digits")
-    return base[: MAX_NAME - 9].rstrip("_") + "_" + mark
+    return mark
+
+
+def is_gleam_safe(name: str) -> bool:
+    """Tell whether `name` is an identifier of Gleam that is not reserved."""
+    return _GLEAM_SAFE.match(name) is not None and name not in _GLEAM_KEYWORDS
 
 
 def is_safe(name: str) -> bool:

@@ -259,15 +259,19 @@ class Shaper:
             return UNKNOWN
         target = self._root
         for step in reference.split("/")[1:]:
-            key = step.replace("~1", "/").replace("~0", "~")
-            if not isinstance(target, dict) or key not in target:
-                return UNKNOWN
-            target = target[key]
+            target = _member(target, step.replace("~1", "/").replace("~0", "~"))
         self._following.add(reference)
         try:
             return self.shape(target, depth + 1)
         finally:
             self._following.remove(reference)
+
+
+def _member(value: JsonValue, key: str) -> JsonValue:
+    """Return what one step of a JSON Pointer leads to, or None, which is no schema."""
+    if isinstance(value, list):
+        return value[int(key)] if key in map(str, range(min(len(value), MAX_BRANCHES))) else None
+    return value.get(key) if isinstance(value, dict) else None
 
 
 def _enumerated(schema: JsonObject, _depth: int) -> Shape:

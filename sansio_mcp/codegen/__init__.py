@@ -1,8 +1,8 @@
-"""A server's tool listing to the text of a module that can do nothing but build calls of these tools.
+"""A server's tool listing to the text of a module that can do nothing but call these tools.
 
 `generate` is pure: it writes nothing, compiles nothing and runs nothing. Wire names travel whole, as escaped literals;
-whatever else the server says is cut, cleaned and put where it can be nothing but text. The finished module is parsed
-and compared with the plan before anyone sees it, and a listing that breaks a bound is refused.
+whatever else the server says is cut, cleaned and put where it can be nothing but text. The finished module is taken
+apart and compared with the plan before anyone sees it, and a listing that breaks a bound is refused.
 """
 
 from __future__ import annotations
@@ -12,27 +12,45 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Literal, TypeAlias
 
-from attrs import define, frozen
+from attrs import evolve, frozen
 
 from sansio_mcp import names
-from sansio_mcp.errors import GenerateError, LocalProtocolError
-from sansio_mcp.jsontext import JsonValue
+from sansio_mcp.errors import LocalProtocolError
 from sansio_mcp.names import Digest, first_collision, sha256_hex
 from sansio_mcp.protocol import ToolDescriptor
 
-from . import python
-from .backstop import breach
-from .facade import build
-from .surface import render
+from . import gleam, gleam_backstop, python, python_backstop, python_surface
+from .facade import Dialect, Facade, Heading, build
+from .refusals import (
+    MAX_SOURCE_BYTES,
+    MAX_SURFACE_BYTES,
+    MAX_TOOLS,
+    SanitizerBreach,
+    SchemaTooLarge,
+    SourceTooLarge,
+    SurfaceTooLarge,
+    ToolNameCollision,
+    TooManyTools,
+    describe,
+    excess,
+)
+from .report import LeftOut, OneValue, Renamed, Report, report
+from .shrink import ladder
 from .text import quote
 
 __all__ = [
     "Generated",
+    "LeftOut",
+    "OneValue",
+    "Oversize",
+    "Renamed",
+    "Report",
     "SanitizerBreach",
     "SchemaTooLarge",
     "Select",
     "SourceTooLarge",
     "SurfaceTooLarge",
+    "Target",
     "TooManyTools",
     "ToolNameCollision",
     "describe",
@@ -40,24 +58,11 @@ __all__ = [
     "listing_digest",
 ]
 
-# What fits a prompt and one program's vocabulary; the requirement's number. Of 138 recorded servers 4 list more.
-MAX_TOOLS = 256
+Target: TypeAlias = Literal["python", "gleam"]
+"""The language of a module."""
 
-# Some twenty thousand tokens, which a prompt still has room for; the requirement's number.
-MAX_SURFACE_BYTES = 65_536
-
-# A module that editors and type checkers still take at once.
-MAX_SOURCE_BYTES = 524_288
-
-# Three times the schemas of the largest recorded listing of at most 256 tools.
-MAX_SCHEMA_NODES = 65_536
-MAX_SCHEMA_TEXT = 2_097_152
-
-# Twice what the parser of JSON text lets through, for values that were built by hand.
-MAX_SCHEMA_DEPTH = 512
-
-# The integers that the interpreter writes out by default have 4,300 digits.
-_MAX_INTEGER_BITS = 14_000
+Oversize: TypeAlias = Literal["refuse", "shrink"]
+"""What becomes of a listing that breaks the ceiling of the source or of the surface."""
 
 Select: TypeAlias = Collection[str] | Callable[[ToolDescriptor], bool]
 """Which tools to generate: their wire names, or a question asked of each."""
@@ -68,85 +73,21 @@ class Generated:
     """The texts made from one listing."""
 
     module_name: str
-    """An identifier made from the server's name."""
+    """Made from the server's name: an identifier of Python, or a path of Gleam modules."""
     source: str
     surface: str
     """What a model reads in place of the source."""
-
-
-@define
-class TooManyTools(GenerateError):
-    """The listing has more than `MAX_TOOLS` tools."""
-
-    count: int
-
-    def __str__(self) -> str:
-        return f"{self.count} tools are more than {MAX_TOOLS}; choose among them with `select`"
-
-
-@define
-class ToolNameCollision(GenerateError):
-    """Two tools would get one name. Both are given by their wire names; equal ones mean that a tool is listed twice."""
-
-    first: str
-    second: str
-
-    def __str__(self) -> str:
-        pair = f"{quote(self.first)} and {quote(self.second)}"
-        return f"the tools {pair} would get the same name; leave one of them out with `select`"
-
-
-@define
-class SchemaTooLarge(GenerateError):
-    """The schemas break a bound on what is read at all. `detail` says which, in our words."""
-
-    detail: str
-
-    def __str__(self) -> str:
-        return f"the schemas are too large: {self.detail}; choose fewer tools with `select`"
-
-
-@define
-class SourceTooLarge(GenerateError):
-    """The module would be larger than `MAX_SOURCE_BYTES`."""
-
-    size: int
-
-    def __str__(self) -> str:
-        return f"a module of {self.size} bytes is over {MAX_SOURCE_BYTES}; choose fewer tools with `select`"
-
-
-@define
-class SurfaceTooLarge(GenerateError):
-    """Even the shortest surface would be larger than `MAX_SURFACE_BYTES`."""
-
-    size: int
-
-    def __str__(self) -> str:
-        return f"a surface of {self.size} bytes is over {MAX_SURFACE_BYTES}; choose fewer tools with `select`"
-
-
-@define
-class SanitizerBreach(GenerateError):
-    """The finished text was not what was planned, so it was thrown away. This is an error of this project."""
-
-    detail: str
-
-    def __str__(self) -> str:
-        return f"the module was thrown away, because it held {self.detail}; please report this as a bug of sansio-mcp"
-
-
-def describe(error: GenerateError) -> str:
-    """Return the one line that says what was refused and what to do. Names in it are clean and cut."""
-    return str(error)
+    report: Report
+    """What became of the listing."""
 
 
 def generate(
     server: str,
     tools: Sequence[ToolDescriptor],
     *,
-    target: Literal["python"] = "python",
+    target: Target = "python",
     select: Select | None = None,
+    oversize: Oversize = "refuse",
     server_version: str | None = None,
     digest: Digest = sha256_hex,
 ) -> Generated:
@@ -159,36 +100,96 @@ def generate(
         tools: The listing.
         target: The language of the module.
         select: Which of the tools to take; all, where it is not given.
+        oversize: Whether a listing over a ceiling is refused, or told with less and less until it fits: without
+            notes, without descriptions, and in the end with arguments as one value. No tool is dropped. The surface of
+            a Python module leaves out what does not fit in any case, as its source still tells it.
         server_version: What the server says of its version, for the module's heading.
         digest: What marks changed names and identifies the listing.
 
     Raises:
         GenerateError: The listing was refused; `describe` says why in one line.
-        LocalProtocolError: `select` names a tool that is not listed, or `target` is unknown.
+        LocalProtocolError: `select` names a tool that is not listed, `target` or `oversize` is unknown, or, for Gleam,
+            a wire name has a lone surrogate.
     """
-    if target != "python":
-        raise LocalProtocolError(f"no such target: {target}")
+    make, dialect = _target(target, digest)
+    if oversize not in ("refuse", "shrink"):
+        raise LocalProtocolError(f"oversize is to refuse or to shrink, not {oversize!r}")
     chosen = sorted(_selected(tools, select), key=lambda tool: tool.name)
     if len(chosen) > MAX_TOOLS:
         raise TooManyTools(len(chosen))
-    if excess := _excess(chosen):
-        raise SchemaTooLarge(excess)
-    mangle = partial(names.mangle, digest=digest)
-    if collision := first_collision((tool.name, mangle(tool.name)) for tool in chosen):
+    if found := excess(chosen):
+        raise SchemaTooLarge(found)
+    if collision := first_collision((tool.name, dialect.mangle(tool.name)) for tool in chosen):
         raise ToolNameCollision(*collision)
-    facades = [build(tool, mangle, partial(names.mangle_label, digest=digest)) for tool in chosen]
-    facades.sort(key=lambda each: each.function)
-    heading = python.Heading(server, server_version, listing_digest(chosen, digest))
+    facades = sorted((build(tool, dialect) for tool in chosen), key=lambda each: each.function)
+    heading = Heading(server, server_version, listing_digest(chosen, digest))
+    try:
+        return make(heading, facades, digest)
+    except (SourceTooLarge, SurfaceTooLarge) as refused:
+        if oversize == "refuse":
+            raise
+        return _shrunk(make, heading, facades, digest, refused)
+
+
+_Make: TypeAlias = Callable[[Heading, Sequence[Facade], Digest], Generated]
+
+
+def _target(target: Target, digest: Digest) -> tuple[_Make, Dialect]:
+    match target:
+        case "python":
+            rules, make = (names.mangle, names.mangle_label), _python
+        case "gleam":
+            rules, make = (names.gleam_mangle, names.gleam_mangle_label), _gleam
+        case _:
+            raise LocalProtocolError(f"there is no target {target!r}")
+    mangle, mangle_label = (partial(rule, digest=digest) for rule in rules)
+    return make, Dialect(mangle, mangle_label, has_options=target == "gleam")
+
+
+def _shrunk(
+    make: _Make, heading: Heading, facades: Sequence[Facade], digest: Digest, refused: SourceTooLarge | SurfaceTooLarge
+) -> Generated:
+    """Return what the first step makes that keeps the ceilings, or raise what the last one breaks."""
+    reason = refused.excess
+    for smaller, left_out in ladder(facades):
+        try:
+            made = make(evolve(heading, left_out=left_out), smaller, digest)
+        except (SourceTooLarge, SurfaceTooLarge) as again:
+            refused = again
+        else:
+            told = (LeftOut(left_out, reason), *made.report.left_out)
+            return evolve(made, report=evolve(made.report, left_out=told))
+    raise refused
+
+
+def _python(heading: Heading, facades: Sequence[Facade], digest: Digest) -> Generated:
     source = python.source(heading, facades, digest)
-    size = len(source.encode("utf-8", "replace"))
-    if size > MAX_SOURCE_BYTES:
+    _check_source(source, partial(python_backstop.breach, source, heading, facades, digest))
+    surface, left_out = python_surface.render(heading, facades, MAX_SURFACE_BYTES)
+    _check_surface(surface)
+    dropped = [LeftOut(left_out, f"the surface would be over {MAX_SURFACE_BYTES} bytes")] if left_out else []
+    return Generated(names.mangle(heading.server, digest), source, surface, report(facades, dropped))
+
+
+def _gleam(heading: Heading, facades: Sequence[Facade], digest: Digest) -> Generated:
+    module = "cap/mcp/" + names.gleam_mangle(heading.server, digest)
+    source = gleam.source(heading, facades, module)
+    _check_source(source, partial(gleam_backstop.breach, source, heading, facades))
+    surface = gleam.surface(heading, facades, module)
+    _check_surface(surface)
+    return Generated(module, source, surface, report(facades, []))
+
+
+def _check_source(source: str, breach: Callable[[], str | None]) -> None:
+    if (size := len(source.encode("utf-8", "replace"))) > MAX_SOURCE_BYTES:
         raise SourceTooLarge(size)
-    if found := breach(source, server, python.class_names(server, digest), facades):
+    if found := breach():
         raise SanitizerBreach(found)
-    shown = render(server, facades, MAX_SURFACE_BYTES)
-    if (size := len(shown.encode())) > MAX_SURFACE_BYTES:
+
+
+def _check_surface(surface: str) -> None:
+    if (size := len(surface.encode())) > MAX_SURFACE_BYTES:
         raise SurfaceTooLarge(size)
-    return Generated(mangle(server), source, shown)
 
 
 def listing_digest(tools: Sequence[ToolDescriptor], digest: Digest = sha256_hex) -> str:
@@ -207,29 +208,3 @@ def _selected(tools: Sequence[ToolDescriptor], select: Select | None) -> Sequenc
     if missing := sorted(wanted - {tool.name for tool in tools}):
         raise LocalProtocolError(f"there is no tool {quote(missing[0])} to select")
     return [tool for tool in tools if tool.name in wanted]
-
-
-def _excess(tools: Sequence[ToolDescriptor]) -> str | None:
-    """Return which bound the schemas of `tools` break, or None. Nothing recurses before this has passed."""
-    nodes = text = 0
-    waiting: list[tuple[JsonValue, int]] = [(schema, 1) for t in tools for schema in (t.input_schema, t.output_schema)]
-    text += sum(len(tool.name) for tool in tools)
-    while waiting:
-        value, depth = waiting.pop()
-        nodes += 1
-        if isinstance(value, str):
-            text += len(value)
-        elif isinstance(value, dict):
-            text += sum(map(len, value))
-            waiting += [(inner, depth + 1) for inner in value.values()]
-        elif isinstance(value, list):
-            waiting += [(inner, depth + 1) for inner in value]
-        elif isinstance(value, int) and value.bit_length() > _MAX_INTEGER_BITS:
-            return f"an integer of more than {_MAX_INTEGER_BITS} bits"
-        if depth > MAX_SCHEMA_DEPTH:
-            return f"nested more than {MAX_SCHEMA_DEPTH} deep"
-        if nodes + len(waiting) > MAX_SCHEMA_NODES:
-            return f"more than {MAX_SCHEMA_NODES} values"
-        if text > MAX_SCHEMA_TEXT:
-            return f"more than {MAX_SCHEMA_TEXT} characters of text"
-    return None

@@ -14,10 +14,33 @@ from sansio_mcp.shapes import Map, Record, Shape, Shaper, children
 
 from .text import quote
 
-# What one function of any target can take (the BEAM's limit is 255 arguments). The widest recorded tool has 53.
+# What one function of any target can take (the BEAM's limit is 255 arguments, and one takes what is optional there).
+# The widest recorded tool has 53.
 MAX_PARAMETERS = 254
 
 Mangle: TypeAlias = Callable[[str], str]
+
+
+@frozen
+class Heading:
+    """What the first lines of a module say of where it came from."""
+
+    server: str
+    version: str | None
+    listing: str
+    """The digest of the listing."""
+    left_out: tuple[str, ...] = ()
+    """What was left out for length."""
+
+
+@frozen
+class Dialect:
+    """How a target names things, and what its functions take."""
+
+    mangle: Mangle
+    mangle_label: Mangle
+    has_options: bool
+    """Whether a function takes what is optional as pairs of wire name and value, and with it whatever is undeclared."""
 
 
 @frozen
@@ -28,10 +51,16 @@ class Facade:
     function: str
     params: tuple[tuple[str, Param], ...]
     """Each parameter behind its label, the required ones first; none where the arguments are one value."""
+    options: tuple[Param, ...]
+    """The parameters that have no label, in a dialect that has options."""
     whole: str | None
     """Why the arguments are one value, or None."""
     result: Record | Map | None
     """The shape of the structured content, or None where the tool promises no object."""
+    description: str | None
+    """As much of the tool's description as may be told."""
+    noted: bool = True
+    """Whether the notes on its parameters are told."""
 
     @property
     def expects(self) -> tuple[str, ...] | None:
@@ -41,28 +70,31 @@ class Facade:
         return None if self.result is None else ()
 
 
-def build(tool: ToolDescriptor, mangle: Mangle, mangle_label: Mangle) -> Facade:
-    """Return the facade of `tool` in the dialect of the two functions."""
+def build(tool: ToolDescriptor, dialect: Dialect) -> Facade:
+    """Return the facade of `tool`."""
     planned = plan(tool.input_schema)
-    params = () if isinstance(planned, WholeValue) else tuple((mangle_label(p.name), p) for p in planned.params)
-    whole: str | None
+    function = dialect.mangle(tool.name)
+    shape: Shape = Shaper(tool.output_schema).shape(tool.output_schema)
+    result = shape if isinstance(shape, Record | Map) and not dialect.has_options else None
     if isinstance(planned, WholeValue):
-        whole = planned.reason
-    elif collision := first_collision((param.name, label) for label, param in params):
-        whole = f"its parameters {quote(collision[0])} and {quote(collision[1])} would get one name"
+        return Facade(tool, function, (), (), planned.reason, result, tool.description)
+    labelled = [param for param in planned.params if param.required or not dialect.has_options]
+    params = tuple((dialect.mangle_label(param.name), param) for param in labelled)
+    if collision := first_collision((param.name, label) for label, param in params):
+        whole = f"two of its parameters would get one name: {quote(collision[0])} and {quote(collision[1])}"
     elif len(params) > MAX_PARAMETERS:
         whole = f"it has {len(params)} parameters, more than {MAX_PARAMETERS}"
+    elif planned.more is None or dialect.has_options:
+        return Facade(tool, function, params, planned.params[len(params) :], None, result, tool.description)
     else:
         whole = planned.more
-    shape: Shape = Shaper(tool.output_schema).shape(tool.output_schema)
-    result = shape if isinstance(shape, Record | Map) else None
-    return Facade(tool, mangle(tool.name), params if whole is None else (), whole, result)
+    return Facade(tool, function, (), (), whole, result, tool.description)
 
 
 def notes(subject: Facade) -> list[tuple[str, str | None]]:
     """Return the server's word on each parameter and on each member within one, behind its path of labels and keys."""
     found: list[tuple[str, str | None]] = []
-    for label, param in subject.params:
+    for label, param in subject.params if subject.noted else ():
         found.append((label, param.note))
         _collect(label, param.shape, found)
     return found

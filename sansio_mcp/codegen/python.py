@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from attrs import Factory, define, frozen
+from attrs import Factory, define
 
 from sansio_mcp import names
 from sansio_mcp.names import CALLS, Digest
 from sansio_mcp.shapes import Array, Literals, Map, Primitive, Record, Shape, Union
 
-from .facade import Facade, notes
+from .facade import Facade, Heading, notes
 from .text import MAX_DESCRIPTION, MAX_NOTE, clean, docstring, literal, quote
 
 IMPORTS = ("import typing as _t", "from sansio_mcp import calls as _mcp")
@@ -30,16 +30,6 @@ HEADING = (
     "# Made by sansio-mcp from a server's tool listing; to change it, make it again.",
     "# What stands in quotes, and in docstrings behind a bar, are the server's words.",
 )
-
-
-@frozen
-class Heading:
-    """What the first lines of a module say of where it came from."""
-
-    server: str
-    version: str | None
-    listing: str
-    """The digest of the listing."""
 
 
 @define
@@ -128,6 +118,7 @@ def source(heading: Heading, facades: Sequence[Facade], digest: Digest) -> str:
         f"# version: {'unknown' if heading.version is None else quote(heading.version)}",
         f"# listing: {heading.listing}",
         f"# tools: {len(facades)}, of which {whole} take their arguments as one value",
+        *([f"# left out for length: {', '.join(heading.left_out)}"] if heading.left_out else ()),
         *(IMPORTS if types.imported else IMPORTS[1:]),
         *types.lines,
         "",
@@ -182,13 +173,13 @@ def _docstring(each: Facade) -> list[str]:
     own = f"Call the tool {quote(each.tool.name)}."
     if each.whole is not None:
         own = f"Call the tool {quote(each.tool.name)} with all arguments as one value: {clean(each.whole, MAX_NOTE)}."
-    quoted = [clean(each.tool.description or "", MAX_DESCRIPTION)]
+    quoted = [clean(each.description or "", MAX_DESCRIPTION)]
     quoted += [f"{clean(path, MAX_NOTE)}: {clean(note, MAX_NOTE)}" for path, note in notes(each) if note]
     return docstring(own, filter(None, quoted), "        ")
 
 
 def _bound(name: str, kind: str, how: str, facades: Sequence[Facade]) -> Iterable[str]:
     yield from ("", "", f"class {name}(_mcp.{kind}Tools):", f'    """The same functions, each run {how}."""', "")
+    yield "    __slots__ = ()"
     for each in facades:
         yield f"    {each.function} = _mcp.{kind}Tool({CALLS}.{each.function})"
-    yield "    __slots__ = ()"

@@ -33,13 +33,14 @@ def _range(text: str) -> str:
     return f"\\U{int(first, 16):08x}-\\U{int(last or first, 16):08x}"
 
 
+# The table is slow to search, and most text is plain.
+_UNUSUAL = re.compile(r"[^ -~]+")
 _HIDDEN = re.compile(f"[{''.join(map(_range, HIDDEN.split()))}]")
 
 
 def sanitize(text: str) -> str:
     """Return `text` with one space for every code point that is a control, a format, a separator or invisible."""
-    plain = text.isascii() and text.isprintable()  # Most text is, and the table is slow to search.
-    return text if plain else _HIDDEN.sub(" ", text)
+    return _UNUSUAL.sub(lambda found: _HIDDEN.sub(" ", found[0]), text)
 
 
 def truncate(text: str, cap: int) -> str:
@@ -57,10 +58,10 @@ def clean(text: str, cap: int) -> str:
     return truncate(folded if len(text) <= 2 * cap else folded + "…", cap)
 
 
-def quote(text: str) -> str:
-    """Return `text` as a name in prose: clean, cut, in single quotes, with those inside it escaped."""
-    inner = clean(text, MAX_NOTE).replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{inner}'"
+def quote(text: str, mark: str = "'") -> str:
+    """Return `text` as a name in prose: clean, cut, in quotation marks, with those inside it escaped."""
+    inner = clean(text, MAX_NOTE).replace("\\", "\\\\").replace(mark, "\\" + mark)
+    return f"{mark}{inner}{mark}"
 
 
 def wrap(text: str, width: int = WRAP_WIDTH) -> list[str]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sansio_mcp import codegen
 from sansio_mcp.calls import UNSET, Call
-from sansio_mcp.codegen import Generated, describe, generate, listing_digest
+from sansio_mcp.codegen import Generated, describe, generate, listing_digest, refusals
 from sansio_mcp.errors import GenerateError, LocalProtocolError
 from sansio_mcp.jsontext import JsonValue
 from sansio_mcp.names import mangle, mangle_label
@@ -144,7 +144,7 @@ def test_a_long_enum_is_a_type_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("schema", "words"),
     [
-        ({"type": "object", "properties": {"a-b": {}, "a.b": {}}}, "'a-b' and 'a.b' would get one name"),
+        ({"type": "object", "properties": {"a-b": {}, "a.b": {}}}, "parameters would get one name: 'a-b' and 'a.b'"),
         ({"type": "object", "properties": {f"p{n}": {} for n in range(255)}}, "it has 255 parameters, more than 254"),
         ({"type": "object", "patternProperties": {"x": {}}}, "patternProperties declares more"),
     ],
@@ -201,7 +201,7 @@ def test_a_listing_is_refused_in_one_line(tools: list[ToolDescriptor], expected:
 def test_a_source_over_the_ceiling_is_refused() -> None:
     with pytest.raises(codegen.SourceTooLarge) as caught:
         generate("s", [ToolDescriptor(f"t{n}", wide, description=str(n)) for n in range(60)])
-    assert caught.value.size > codegen.MAX_SOURCE_BYTES
+    assert caught.value.size > refusals.MAX_SOURCE_BYTES
     assert "select" in describe(caught.value)
 
 

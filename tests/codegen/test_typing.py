@@ -80,6 +80,19 @@ number: int = harbor.reserve(slot={"id": "a"}).data["no"]  # error: misc
 """
 
 
+@pytest.fixture(scope="module")
+def modules(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write what can be made of every listing that is here into one folder."""
+    folder = tmp_path_factory.mktemp("modules")
+    (folder / "harbor.py").write_text(generate("harbor", HARBOR).source)
+    for number, tools in enumerate(corpora(request)):
+        page = decode_tools_page({"tools": tools}, lenient=True)
+        with contextlib.suppress(GenerateError):
+            made = generate("listed", page.tools if isinstance(page, ToolsPage) else (), oversize="shrink")
+            (folder / f"listed_{number}.py").write_text(made.source)
+    return folder
+
+
 def corpora(request: pytest.FixtureRequest) -> Iterator[JsonValue]:
     with contextlib.suppress(pytest.skip.Exception):
         yield from (record["tools"] for record in request.getfixturevalue("real_records"))
@@ -89,17 +102,11 @@ def corpora(request: pytest.FixtureRequest) -> Iterator[JsonValue]:
 
 
 @pytest.mark.timeout(300)
-def test_modules_are_strictly_typed_and_misuse_is_caught(request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    (tmp_path / "harbor.py").write_text(generate("harbor", HARBOR).source)
-    (tmp_path / "use.py").write_text(USE)
-    for number, tools in enumerate(corpora(request)):
-        page = decode_tools_page({"tools": tools}, lenient=True)
-        with contextlib.suppress(GenerateError):
-            made = generate("listed", page.tools if isinstance(page, ToolsPage) else ())
-            (tmp_path / f"listed_{number}.py").write_text(made.source)
+def test_modules_are_strictly_typed_and_misuse_is_caught(modules: Path) -> None:
+    (modules / "use.py").write_text(USE)
     checked = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={tmp_path}/cache", "."],
-        cwd=tmp_path,
+        [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={modules}/cache", "."],
+        cwd=modules,
         env={**os.environ, "MYPYPATH": str(ROOT)},
         capture_output=True,
         text=True,
@@ -112,3 +119,19 @@ def test_modules_are_strictly_typed_and_misuse_is_caught(request: pytest.Fixture
         if "# error: " in line
     ]
     assert sorted(set(found)) == sorted(wanted), checked.stdout + checked.stderr
+
+
+@pytest.mark.timeout(300)
+def test_modules_are_strictly_typed_for_pyright_too(modules: Path) -> None:
+    pytest.importorskip("pyright", reason="pyright is not installed")
+    (modules / "broken.py").write_text("import harbor\n\nharbor.Calls.reserve(slot={}, sides=1)\n")
+    settings = {"typeCheckingMode": "strict", "include": ["listed_*.py", "harbor.py", "broken.py"]}
+    (modules / "pyrightconfig.json").write_text(json.dumps({**settings, "extraPaths": [str(ROOT)]}))
+    checked = subprocess.run(
+        [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "--outputjson", "--project", str(modules)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = {Path(each["file"]).name for each in json.loads(checked.stdout)["generalDiagnostics"]}
+    assert found == {"broken.py"}, checked.stdout

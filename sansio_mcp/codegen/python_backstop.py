@@ -11,11 +11,11 @@ import ast
 from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
-from sansio_mcp.names import CALLS, is_safe
+from sansio_mcp.names import CALLS, Digest, is_safe
 from sansio_mcp.shapes import Literals, Record, Shape, children
 
-from .facade import Facade
-from .python import HEADING, IMPORTS
+from .facade import Facade, Heading
+from .python import HEADING, IMPORTS, class_names
 from .text import MARGIN, sanitize
 
 _PLAIN = frozenset({"str", "int", "float", "bool", "None", "_mcp.Json", "_mcp.Unset"})
@@ -25,13 +25,13 @@ class _BreachError(Exception):
     """Says in one line what does not belong in a module."""
 
 
-def breach(source: str, server: str, classes: tuple[str, str], facades: Sequence[Facade]) -> str | None:
+def breach(source: str, heading: Heading, facades: Sequence[Facade], digest: Digest) -> str | None:
     """Return what in `source` is not of the planned module, or None where it is that module and nothing else."""
     try:
         # The first two lines are where a comment could change how the file is decoded (PEP 263).
         _require(source.startswith("\n".join((*HEADING, "#"))), "the first lines", None)
         _require(sanitize(source) == source.replace("\n", " "), "a hidden character", None)
-        _Proof(server, facades).module(ast.parse(source).body, classes)
+        _Proof(heading.server, facades).module(ast.parse(source).body, class_names(heading.server, digest))
     except _BreachError as found:
         return str(found)
     # The parser raises any of these: on bad text, on brackets too deep for it, on digits past the interpreter's limit.
@@ -236,7 +236,7 @@ class _Proof:
         _require(found == name and is_safe(name) and name not in {CALLS, *self._types}, "a bound class", node)
         self._docstring(body[0])
         expected = [f"{each.function} = _mcp.{kind}Tool({CALLS}.{each.function})" for each in self._facades]
-        _require([ast.unparse(each) for each in body[1:]] == [*expected, "__slots__ = ()"], "a bound class", node)
+        _require([ast.unparse(each) for each in body[1:]] == ["__slots__ = ()", *expected], "a bound class", node)
 
     def _docstring(self, node: ast.stmt) -> None:
         """Accept our sentence, then lines that are blank or begin with the margin and so are no doctest."""

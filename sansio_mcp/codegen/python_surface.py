@@ -18,7 +18,7 @@ from sansio_mcp.names import is_attribute
 from sansio_mcp.schema import Param
 from sansio_mcp.shapes import Array, Literals, Map, Primitive, Record, Shape, Union, Unknown, children
 
-from .facade import Facade, notes
+from .facade import Facade, Heading, notes
 from .python import PRIMITIVES, value_text
 from .text import MAX_DESCRIPTION, MAX_NOTE, clean, quote, truncate
 
@@ -44,18 +44,22 @@ class _Detail:
     sentences: bool = True
     notes: bool = True
     signatures: bool = True
-    left_out: str = ""
+    left_out: tuple[str, ...] = ()
 
 
 _LADDER = (
     _Detail(),
-    _Detail(results=False, left_out="result types"),
-    _Detail(results=False, members=False, left_out="result types, notes within parameters"),
+    _Detail(results=False, left_out=("result types",)),
+    _Detail(results=False, members=False, left_out=("result types", "notes within parameters")),
     _Detail(
-        results=False, members=False, sentences=False, left_out="result types, notes within parameters, descriptions"
+        results=False,
+        members=False,
+        sentences=False,
+        left_out=("result types", "notes within parameters", "descriptions"),
     ),
-    _Detail(results=False, sentences=False, notes=False, left_out="result types, notes, descriptions"),
-    _Detail(results=False, notes=False, signatures=False, left_out="result types, notes, parameters"),
+    _Detail(results=False, notes=False, left_out=("result types", "notes")),
+    _Detail(results=False, sentences=False, notes=False, left_out=("result types", "notes", "descriptions")),
+    _Detail(results=False, notes=False, signatures=False, left_out=("result types", "notes", "parameters")),
 )
 
 
@@ -102,34 +106,36 @@ class _Types:
                 return "any"
 
 
-def render(server: str, facades: Sequence[Facade], ceiling: int) -> str:
-    """Return the fullest text within `ceiling` bytes, or the shortest there is."""
-    text = ""
+def render(heading: Heading, facades: Sequence[Facade], ceiling: int) -> tuple[str, tuple[str, ...]]:
+    """Return the fullest text within `ceiling` bytes, or the shortest there is, and what it leaves out."""
+    text, detail = "", _LADDER[0]
     for detail in _LADDER:
-        text = _surface(server, facades, detail)
+        text = _surface(heading, facades, detail)
         if len(text.encode()) <= ceiling:
             break
-    return text
+    return text, detail.left_out
 
 
-def _surface(server: str, facades: Sequence[Facade], detail: _Detail) -> str:
+def _surface(heading: Heading, facades: Sequence[Facade], detail: _Detail) -> str:
     types = _Types(_repeated(_shapes(facades, detail)))
     shared = _shared(facades, detail)
     blocks = [line for each in facades for line in _block(each, types, shared, detail)]
-    heading = [
-        f"# The tools of the MCP server {quote(server)}. Arguments go by keyword; ? marks what may be left out.",
+    left_out = dict.fromkeys(heading.left_out + detail.left_out)
+    server = quote(heading.server)
+    lines = [
+        f"# The tools of the MCP server {server}. Arguments go by keyword; ? marks what may be left out.",
         "# Quoted text, text behind # and text behind an indented name is the server's word and no one else's.",
     ]
-    if detail.left_out:
-        heading.append(f"# Left out for length: {detail.left_out}.")
+    if left_out:
+        lines.append(f"# Left out for length: {', '.join(left_out)}.")
     if shared:
-        heading.append("# Parameters that mean the same wherever their tool does not say otherwise:")
-        heading += [f"  {clean(path, MAX_NOTE)}: {note}" for path, note in shared.items()]
-    return "\n".join((*heading, *types.lines, *blocks)) + "\n"
+        lines.append("# Parameters that mean the same wherever their tool does not say otherwise:")
+        lines += [f"  {clean(path, MAX_NOTE)}: {note}" for path, note in shared.items()]
+    return "\n".join((*lines, *types.lines, *blocks)) + "\n"
 
 
 def _block(each: Facade, types: _Types, shared: dict[str, str], detail: _Detail) -> Iterable[str]:
-    sentence = _sentence(each.tool.description or "") if detail.sentences else ""
+    sentence = _sentence(each.description or "") if detail.sentences else ""
     behind = f"  # {sentence}" if sentence else ""
     if not detail.signatures:
         yield each.function + behind
