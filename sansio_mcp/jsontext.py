@@ -222,6 +222,8 @@ def dumps(value: object, name: str = "$") -> str:
         # An escaped surrogate may be half of a pair, so the strings themselves have to be looked at.
         if not text or "\\ud" in text:
             _walk(whole, 0, leaves=True)
+        if not text:
+            raise _UnsendableError("is a value that JSON cannot write")
     except _UnsendableError as found:
         steps = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in found.path[-2::-1])
         raise LocalProtocolError(f"{name}{excerpt(steps)} {found.problem}") from None

@@ -1,6 +1,6 @@
 """Directives that show the tables of `sansio_mcp.lifecycle`, so that the pages cannot differ from the code.
 
-`{diagram} LIFE` draws a transition table, `{transitions} LIFE` lists it; `{verdicts}` says what each fault costs.
+`{transitions} LIFE` lists a transition table; `{verdicts}` says what each fault costs.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from docutils import nodes
-from lifecycle_diagram import draw
 from sphinx.util.docutils import SphinxDirective
 
 from sansio_mcp import lifecycle
@@ -38,17 +37,6 @@ def _code(name: str) -> nodes.literal:
 def _named(name: str) -> dict[tuple[Enum, Enum], Enum]:
     transitions: dict[tuple[Enum, Enum], Enum] = getattr(lifecycle, name)
     return transitions
-
-
-class Diagram(SphinxDirective):
-    """One transition table as a drawing."""
-
-    required_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        """Return the drawing of the table that the argument names."""
-        name = self.arguments[0]
-        return [nodes.raw("", draw(name, _named(name)), format="html")]
 
 
 class Transitions(SphinxDirective):
@@ -80,7 +68,6 @@ class Verdicts(SphinxDirective):
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directives."""
-    app.add_directive("diagram", Diagram)
     app.add_directive("transitions", Transitions)
     app.add_directive("verdicts", Verdicts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

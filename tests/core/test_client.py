@@ -150,6 +150,8 @@ def test_a_refused_handshake_says_why_and_ends_the_process(answer: bytes, expect
     client = opened()
     client.receive_data(answer, 1.0)
     assert outputs(client) == [Settle(CallId(1), expected), Kill() if at_once else CloseInput()]
+    assert isinstance(expected, HandshakeFailed | VersionUnsupported | ToolsNotDeclared)
+    assert client.reason == str(expected.error if at_once and isinstance(expected, HandshakeFailed) else expected)
 
 
 def test_a_mute_server_is_killed_at_the_handshake_deadline() -> None:
@@ -160,15 +162,35 @@ def test_a_mute_server_is_killed_at_the_handshake_deadline() -> None:
     assert outputs(client) == [Settle(CallId(1), HandshakeFailed(CallTimedOut(3.0))), Kill()]
 
 
-def test_a_transport_that_cannot_be_opened_retires_without_a_resource() -> None:
+@pytest.mark.parametrize(
+    "reason", ["no such file: tug", TransportFailed("no such file: tug")], ids=["its words", "the error"]
+)
+def test_a_transport_that_cannot_be_opened_retires_without_a_resource(reason: str | TransportFailed) -> None:
     client = Client()
     client.connect(0.0)
-    client.open_failed("no such file: tug", 0.1)
+    client.open_failed(reason, 0.1)
     assert outputs(client) == [
         Open(),
         Settle(CallId(1), TransportFailed("no such file: tug")),
         Retired(NoResource()),
     ]
+    late = client.ping(0.2)
+    assert (client.reason, settled(client)) == ("no such file: tug", {late: Unavailable("no such file: tug")})
+
+
+def test_null_in_an_optional_field_of_an_answer_is_absence_when_lenient() -> None:
+    answer = hello(instructions=None, serverInfo=None)
+    strict, lenient = opened(), opened(LENIENT)
+    for client in (strict, lenient):
+        client.receive_data(answer, 0.0)
+    (refusal,) = settled(strict).values()
+    assert str(refusal) == "the handshake failed: the server's answer is malformed: `serverInfo` must be an object"
+    assert settled(lenient) == {CallId(1): Connected("2025-06-18", ServerInfo(), None, {"tools": {}})}
+    call_id = lenient.call_tool("t", None, 0.0)
+    lenient.receive_data(line(id=2, result={"content": None}), 0.0)
+    assert settled(lenient) == {
+        call_id: CallToolResult((), is_error=False, structured_content=None, raw={"content": None})
+    }
 
 
 def test_notifications_and_requests_before_the_answer_do_not_disturb_the_handshake() -> None:
@@ -183,7 +205,7 @@ def test_notifications_and_requests_before_the_answer_do_not_disturb_the_handsha
 
 def test_connect_twice_is_refused_and_changes_nothing() -> None:
     client = ready()
-    with pytest.raises(LocalProtocolError, match="connect was called before"):
+    with pytest.raises(LocalProtocolError, match=r"^connect was called before; a new connection is a new client$"):
         client.connect(1.0)
     assert (outputs(client), client.life) == ([], Life.SERVING)
 
@@ -273,10 +295,14 @@ def test_a_late_answer_is_dropped_and_the_next_call_gets_its_own() -> None:
 
 def test_a_wrong_result_costs_its_call_and_not_the_connection() -> None:
     client = ready()
-    bad, good = client.call_tool("t", {}, 0.0), client.ping(0.0)
-    client.receive_data(line(id=2, result={"content": "x"}) + line(id=3, result={}), 0.0)
+    bad, pong, good = client.call_tool("t", {}, 0.0), client.ping(0.0), client.ping(0.0)
+    client.receive_data(
+        line(id=2, result={"content": "x"}) + line(id=3, result="pong") + line(id=4, result={}),
+        0.0,
+    )
     assert settled(client) == {
         bad: ResultMalformed("`content` must be an array", {"content": "x"}),
+        pong: ResultMalformed("the result must be an object", "pong"),
         good: Pong(),
     }
 
@@ -330,6 +356,42 @@ def test_arguments_that_json_cannot_carry_are_refused_before_an_id_is_spent(argu
     assert written(client) == [{"jsonrpc": "2.0", "id": 2, "method": "ping"}]
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        pytest.param(7, "name must be a str, not a int", id="a number"),
+        pytest.param(None, "name must be a str, not a NoneType", id="none"),
+        pytest.param("\ud800", "name is a string with a lone surrogate", id="surrogate"),
+    ],
+)
+def test_a_name_that_cannot_be_sent_is_refused(name: Any, message: str) -> None:
+    client = ready()
+    with pytest.raises(LocalProtocolError, match=f"^{message}$"):
+        client.call_tool(name, {}, 0.0)
+    assert (outputs(client), client.in_flight) == ([], 0)
+
+
+ASKED: list[tuple[str, Callable[[Client, float | None], CallId], float]] = [
+    ("a listing", lambda client, timeout: client.list_tools(20.0, timeout), 30.0),
+    ("a call", lambda client, timeout: client.call_tool("t", None, 20.0, timeout), 60.0),
+    ("a ping", lambda client, timeout: client.ping(20.0, timeout), 60.0),
+]
+
+
+@pytest.mark.parametrize("given", [pytest.param(None, id="its default"), pytest.param(2.5, id="its own")])
+@pytest.mark.parametrize(("ask", "default"), [pytest.param(ask, default, id=name) for name, ask, default in ASKED])
+def test_an_operation_is_given_up_at_its_deadline_and_not_before(
+    ask: Callable[[Client, float | None], CallId], default: float, given: float | None
+) -> None:
+    client = ready()
+    call_id = ask(client, given)
+    limit = default if given is None else given
+    client.tick(20.0 + limit - 0.01)
+    assert settled(client) == {}
+    client.tick(20.0 + limit)
+    assert outputs(client) == [Settle(call_id, CallTimedOut(limit))]
+
+
 @pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf"), 10**7, True, "1"])
 def test_a_timeout_out_of_range_is_refused(timeout: Any) -> None:
     client = ready()
@@ -354,6 +416,7 @@ def test_ten_thousand_calls_cost_one_timer() -> None:
 def test_a_shorter_deadline_asks_for_an_earlier_timer() -> None:
     client = ready()
     client.tick(10.0)
+    client.ping(20.0)
     client.ping(20.0)
     client.ping(20.0, timeout=5.0)
     client.ping(20.0, timeout=7.0)
@@ -385,9 +448,11 @@ def test_a_listing_follows_its_cursors_under_one_deadline() -> None:
     done = ToolListing((descriptor("alpha"), descriptor("beta")))
     found = list(client.drain())
     assert [each for each in found if isinstance(each, Settle)] == [Settle(call_id, done)]
-    frames = b"".join(each.data for each in found if isinstance(each, Write)).splitlines()
-    params = [json.loads(each).get("params") for each in frames]
-    assert params == [None, {"cursor": "c1"}, {"cursor": ""}]
+    assert b"".join(each.data for each in found if isinstance(each, Write)) == (
+        b'{"jsonrpc":"2.0","id":2,"method":"tools/list"}\n'
+        b'{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"cursor":"c1"}}\n'
+        b'{"jsonrpc":"2.0","id":4,"method":"tools/list","params":{"cursor":""}}\n'
+    )
 
 
 def test_a_listing_that_is_too_slow_is_given_up_as_a_whole() -> None:
@@ -450,6 +515,28 @@ def test_one_lying_tool_fails_a_strict_listing_and_is_left_out_of_a_lenient_one(
     ]
 
 
+def test_the_tools_that_are_left_out_are_counted_over_all_pages() -> None:
+    client = ready(LENIENT)
+    call_id = client.list_tools(0.0)
+    outputs(client)
+    bad = {"name": "bad"}
+    first = {"tools": [tool("a"), bad, tool("b")], "nextCursor": "c1"}
+    client.receive_data(line(id=2, result=first) + line(id=3, result={"tools": [bad, tool("a")]}), 0.0)
+    reasons = [f"tool {index} (bad): `inputSchema` must be there and a schema" for index in (1, 3)]
+    assert outputs(client)[1:] == [
+        Anomaly(Fault.BAD_TOOL, reasons[0]),
+        Anomaly(Fault.BAD_TOOL, reasons[1]),
+        Anomaly(Fault.DUPLICATE_TOOL, "'a'"),
+        Settle(
+            call_id,
+            ToolListing(
+                (descriptor("a"), descriptor("b"), descriptor("a")),
+                (RefusedTool(1, reasons[0]), RefusedTool(3, reasons[1])),
+            ),
+        ),
+    ]
+
+
 # Faults, by posture.
 
 FAULTY = [
@@ -487,6 +574,54 @@ def test_a_stray_line_is_skipped_and_reported_when_lenient(stray: bytes, fault: 
     anomaly, settle = outputs(client)
     assert isinstance(anomaly, Anomaly)
     assert (anomaly.kind, settle) == (fault, Settle(call_id, Pong()))
+
+
+NO_ID = line(id=None, error={"code": -1, "message": "?"})
+
+REPORTED: list[tuple[str, bytes, Anomaly]] = [
+    (
+        "a line that is not JSON",
+        b"ready\x1b[0m\n",
+        Anomaly(Fault.NOT_JSON, "'ready [0m' (code point 0: Expecting value)"),
+    ),
+    (
+        "JSON that is no message",
+        b'{"level":30}\n',
+        Anomaly(Fault.NOT_JSONRPC, '\'{"level":30}\' (`jsonrpc` must be "2.0")'),
+    ),
+    (
+        "a line above the limit",
+        b"x" * 301 + b"\n",
+        Anomaly(Fault.LINE_TOO_LONG, f"'{'x' * 199}…' (a line of more than 300 bytes)"),
+    ),
+    ("an error for nobody", NO_ID, Anomaly(Fault.ERROR_WITHOUT_ID, f"{NO_ID.decode().strip()!r}")),
+]
+
+
+@pytest.mark.parametrize(
+    ("stray", "anomaly"), [pytest.param(stray, anomaly, id=name) for name, stray, anomaly in REPORTED]
+)
+def test_a_report_shows_the_line_and_what_is_wrong_with_it(stray: bytes, anomaly: Anomaly) -> None:
+    client = ready(Options(posture=Posture.LENIENT, max_line_bytes=300))
+    client.receive_data(stray, 0.0)
+    assert outputs(client) == [anomaly]
+
+
+@pytest.mark.parametrize("posture", list(Posture))
+def test_a_last_line_that_is_cut_off_is_reported(posture: Posture) -> None:
+    client = ready(Options(posture=posture))
+    client.receive_data(b'{"jsonrpc":"2.0","id', 0.0)
+    client.receive_eof(0.0)
+    assert outputs(client) == [Anomaly(Fault.CUT_OFF, '\'{"jsonrpc":"2.0","id\'')]
+
+
+def test_a_bad_answer_says_what_is_wrong_with_it() -> None:
+    client = ready(LENIENT)
+    call_id = client.ping(0.0)
+    answer = b'{"jsonrpc":"2.0","id":2,"result":NaN}'
+    client.receive_data(answer + b"\n", 0.0)
+    reason = f"a line that is not JSON text: {answer.decode()!r} (value: a JSON value, not NaN)"
+    assert settled(client) == {call_id: ResultMalformed(reason, answer)}
 
 
 @pytest.mark.parametrize(
@@ -596,23 +731,34 @@ def test_a_flood_of_requests_is_answered_up_to_a_bound_a_minute(posture: Posture
     answers, last = outputs(client)
     assert isinstance(answers, Write)
     assert len(answers.data.splitlines()) == MAX_REQUESTS - 1
-    assert isinstance(last, Anomaly if posture is Posture.LENIENT else Kill)
+    shown = f"{line(id=1, method='ping').decode().strip()!r}"
+    assert last == (Anomaly(Fault.REQUEST_FLOOD, shown) if posture is Posture.LENIENT else Kill())
+
+
+def test_the_first_minute_of_requests_is_a_whole_one() -> None:
+    client = ready()
+    client.receive_data(line(id=1, method="ping") * MAX_REQUESTS, 0.0)
+    client.receive_data(line(id=1, method="ping"), REQUEST_WINDOW - 0.1)
+    assert client.life is Life.CLOSING
 
 
 def test_facts_before_the_opening_are_misuse() -> None:
     client = Client()
-    facts: list[Callable[[], None]] = [
-        lambda: client.receive_data(b"", 0.0),
-        lambda: client.receive_eof(0.0),
-        lambda: client.write_failed("", 0.0),
-        lambda: client.exited(0, 0.0),
-        lambda: client.witness_lost("", 0.0),
-        lambda: client.opened(0.0),
-        lambda: client.open_failed("", 0.0),
+    unopened = "the transport was not opened, so nothing can have come from it"
+    unasked = "nothing asked for the transport to be opened, or it was reported before"
+    facts: list[tuple[Callable[[], None], str]] = [
+        (lambda: client.receive_data(b"", 0.0), unopened),
+        (lambda: client.receive_eof(0.0), unopened),
+        (lambda: client.write_failed("", 0.0), unopened),
+        (lambda: client.exited(0, 0.0), unopened),
+        (lambda: client.witness_lost("", 0.0), unopened),
+        (lambda: client.opened(0.0), unasked),
+        (lambda: client.open_failed("", 0.0), unasked),
     ]
-    for fact in facts:
-        with pytest.raises(LocalProtocolError):
+    for fact, said in facts:
+        with pytest.raises(LocalProtocolError) as caught:
             fact()
+        assert caught.value == LocalProtocolError(said)
     assert (client.life, outputs(client)) == (Life.PARKED, [])
 
 

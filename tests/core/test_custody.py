@@ -209,6 +209,18 @@ SITUATIONS = [
     ("killed before the handshake is done", initializing, [kill], [1, Kill()]),
     ("the connect abandoned before it is done", initializing, [lambda c: c.abandon(CallId(1), 0.0)], [Kill()]),
     ("the handshake too late", initializing, [tick(10.0)], [1, Kill()]),
+    (
+        "the handshake too late, a short shutdown, and then the exit",
+        initializing,
+        [tick(10.0), shutdown(10.0, 0.01), tick(10.01), exited(11.0)],
+        [1, Kill(), 2, FORCED],
+    ),
+    (
+        "a refused handshake, then its owner ends, then the exit",
+        initializing,
+        [data(HANDSHAKE.replace(b"2025-06-18", b"2099-01-01")), kill, tick(0.5), exited(1.0)],
+        [1, CloseInput(), Kill(), FORCED],
+    ),
     # Ends by themselves.
     ("exit, then the end of stdout", calling, [exited(), eof()], [2, EXIT]),
     ("exit, and stdout held open", calling, [exited(), tick(0.4)], []),
@@ -225,6 +237,20 @@ SITUATIONS = [
     ("the end of stdout, then shut down", calling, [eof(), shutdown()], [2, CloseInput()]),
     ("exit, then shut down", calling, [exited(), shutdown()], [2, 3, EXIT]),
     ("exit, then killed", calling, [exited(), kill], [2, EXIT]),
+    ("the end of stdout after half a line and a kill", calling, [data(b'{"id'), kill, eof()], [2, Kill()]),
+    ("a second end of stdout", calling, [eof(), eof()], []),
+    (
+        "a refused handshake without its newline, then the end of stdout",
+        initializing,
+        [data(HANDSHAKE.replace(b'"tools":{}', b"").rstrip()), eof(3.0), tick(4.9)],
+        [1, CloseInput()],
+    ),
+    (
+        "shut down with more grace than the options give, and some of it left",
+        ready,
+        [shutdown(grace=3.0), tick(2.9)],
+        [CloseInput()],
+    ),
     ("a stray line, then exit", calling, [data(STRAY), exited()], [2, Kill(), FORCED]),
     ("exit, then a stray line", calling, [exited(), data(STRAY)], [2, EXIT]),
     # The witness.
@@ -301,6 +327,8 @@ def test_no_witness_is_lost_before_there_is_one(life: Callable[[], Client]) -> N
         ([eof(), tick(0.5)], "the server closed its stdout and went on running"),
         ([write_failed, tick(0.5)], "the server stopped reading its stdin (broken pipe) and went on running"),
         ([exited(status=3), eof()], "the server exited with status 3"),
+        ([lambda c: c.exited(0, 0.0), eof()], "the server exited with status 0"),
+        ([exited(status=-1), eof()], "the server was ended by signal 1"),
         ([eof(), exited(status=3, last_words="no key\n")], "the server exited with status 3; its last words: no key"),
         ([exited(status=-9), tick(0.5)], "the server was ended by signal 9"),
         ([write_failed, exited(status=3), eof()], "the server exited with status 3"),
@@ -457,7 +485,46 @@ def test_a_second_shutdown_after_a_second_can_only_make_it_sooner(
 def test_the_kill_comes_before_the_waiter_gives_up(within: float, kill_at: float) -> None:
     client = ready()
     after(client, shutdown(0.0, within))
-    assert after(client, tick(kill_at / 2), tick(kill_at)) == [Terminate(), Kill()]
+    first, second = kill_at / 2, kill_at
+    assert after(client, tick(first - 0.01)) == []
+    assert after(client, tick(first), tick(second - 0.01)) == [Terminate()]
+    assert after(client, tick(second)) == [Kill()]
+
+
+@pytest.mark.parametrize(
+    ("within", "grace", "at"),
+    [
+        pytest.param(1.0, 2.0, 1.0, id="the waiter gives up first"),
+        pytest.param(10.0, 2.0, 2.0, id="the rung is due first"),
+        pytest.param(0.5, 0.0, 0.5, id="killed at once, and the waiter waits"),
+    ],
+)
+def test_a_shutdown_asks_for_the_tick_that_is_due_first(within: float, grace: float, at: float) -> None:
+    client = ready()
+    client.tick(10.0)
+    list(client.drain())
+    client.shutdown(20.0, within, grace)
+    assert [each for each in client.drain() if isinstance(each, ScheduleTimer)][-1] == ScheduleTimer(20.0 + at)
+
+
+@pytest.mark.parametrize(
+    ("within", "grace", "said"),
+    [
+        pytest.param(0.0, None, "within must be above 0 and at most 1e+06 seconds, not 0.0", id="no time to wait"),
+        pytest.param(
+            1.0, -1.0, "grace must be at least 0 and at most 1e+06 seconds, not -1.0", id="less than no grace"
+        ),
+    ],
+)
+def test_a_shutdown_with_a_time_out_of_range_is_refused_and_changes_nothing(
+    within: float, grace: float | None, said: str
+) -> None:
+    client = calling()
+    told(client)
+    with pytest.raises(LocalProtocolError) as caught:
+        client.shutdown(1.0, within, grace)
+    assert caught.value == LocalProtocolError(said)
+    assert (client.life, client.in_flight, list(client.drain())) == (Life.SERVING, 1, [])
 
 
 def test_a_client_whose_stdout_is_held_open_asks_for_the_tick_that_ends_it() -> None:

@@ -133,8 +133,11 @@ MEMBERS: list[tuple[str, str, Decoded]] = [
     ("a method that is an array", '"method":["m"]', BadMessage(METHOD)),
     ("a method and a result", '"id":1,"method":"m","result":1', BadMessage(NEITHER, 1)),
     ("a method and a result that is null", '"method":"m","result":null', BadMessage(NEITHER)),
+    ("a method and a result, with a string id", '"id":"a","method":"m","result":1', BadMessage(NEITHER)),
+    ("a method and a result, with the id true", '"id":true,"method":"m","result":1', BadMessage(NEITHER)),
     ("a method and an error", f'"id":1,"method":"m",{E}', BadMessage(NEITHER, 1)),
     ("a method and an error that is null", '"method":"m","error":null', BadMessage(NEITHER)),
+    ("a request with an id as long as it may be", f'"id":"{"é" * 1024}","method":"m"', ServerRequest("é" * 1024, "m")),
     ("a request with an id one code point too long", f'"id":"{"i" * 1025}","method":"m"', BadMessage(LONG_ID)),
     ("a request with a null id", '"id":null,"method":"m"', BadMessage(REQUEST_ID)),
     ("a request with a float id", '"id":1.5,"method":"m"', BadMessage(REQUEST_ID)),
@@ -331,6 +334,17 @@ TAIL = b',"id":7}'
 def test_an_id_is_looked_for_in_the_head(length: int, found: int | None) -> None:
     padded = b" " * (length - len(HEAD)) + HEAD
     assert recover_id(padded + b"?" * 1000) == found
+
+
+@pytest.mark.parametrize(
+    ("spaces", "found"),
+    [
+        pytest.param(HEAD_BYTES - len(b'{"result":'), 7, id="at the end of the head"),
+        pytest.param(HEAD_BYTES - len(b'{"result":') + 1, None, id="one byte past the head"),
+    ],
+)
+def test_an_id_at_the_end_counts_where_the_head_shows_a_result(spaces: int, found: int | None) -> None:
+    assert recover_id(b" " * spaces + b'{"result":?' + TAIL) == found
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from enum import IntEnum
 from threading import Thread
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import pytest
 from hypothesis import example, given, settings
@@ -189,9 +189,16 @@ REFUSED = [
         b'"\\ud83d\\ude00\\ud83d"',
         ("value", "surrogates in pairs only", '"\\ud83d\\ude00\\ud83d"'),
     ),
+    (
+        "half a pair in a long text, which is cut",
+        b'"\\ud800' + b"x" * 24 + b'"',
+        ("value", "surrogates in pairs only", '"\\ud800' + "x" * 16 + "…"),
+    ),
     # The bytes are no text.
+    ("many bytes that are never UTF-8, which are cut", b"\xff" * 24, ("byte 0", "UTF-8", "\\xff" * 5 + "\\xf…")),
     ("a byte that is never UTF-8", b'"\xff"', ("byte 1", "UTF-8", '\\xff"')),
     ("a cut character", b'"\xc3', ("byte 1", "UTF-8", "\\xc3")),
+    ("a continuation alone", b'"\x80"', ("byte 1", "UTF-8", '\\x80"')),
     ("an overlong form", b"\xc0\xaf", ("byte 0", "UTF-8", "\\xc0\\xaf")),
     ("a surrogate in UTF-8", b"\xed\xa0\x80", ("byte 0", "UTF-8", "\\xed\\xa0\\x80")),
     ("past the last code point", b"\xf4\x90\x80\x80", ("byte 0", "UTF-8", "\\xf4\\x90\\x80\\x80")),
@@ -635,3 +642,15 @@ def test_every_json_value_is_written(value: JsonValue) -> None:
 
 def test_the_bounds_are_the_documented_ones() -> None:
     assert (jsontext.MAX_DEPTH, jsontext.MAX_INTEGER_DIGITS) == (256, 4300)
+
+
+def test_a_container_that_shows_the_encoder_what_it_hid_before_is_refused() -> None:
+    class Changing(dict[str, object]):
+        looks = 0
+
+        def items(self) -> Any:
+            self.looks += 1
+            return [("a", b"") if self.looks == 2 else ("a", 1)]
+
+    with pytest.raises(LocalProtocolError, match=r"^\$ is a value that JSON cannot write$"):
+        dumps(Changing(a=1))

@@ -281,6 +281,7 @@ STRICT_AND_LENIENT = [
     (Fault.NOT_JSONRPC, Verdict.DEATH, Verdict.SETTLE),
     (Fault.LINE_TOO_LONG, Verdict.DEATH, Verdict.SETTLE),
     (Fault.CUT_OFF, Verdict.REPORT, Verdict.REPORT),
+    (Fault.REQUEST_FLOOD, Verdict.DEATH, Verdict.SETTLE),
     (Fault.ERROR_WITHOUT_ID, Verdict.DEATH, Verdict.SETTLE),
     (Fault.BAD_RESULT, Verdict.SETTLE, Verdict.SETTLE),
     (Fault.NULL_FIELD, Verdict.SETTLE, Verdict.ACCEPT),
@@ -295,6 +296,10 @@ STRICT_AND_LENIENT = [
 )
 def test_a_fault_costs_this(fault: Fault, strict: Verdict, lenient: Verdict) -> None:
     assert (VERDICTS[fault, Posture.STRICT], VERDICTS[fault, Posture.LENIENT]) == (strict, lenient)
+
+
+def test_each_fault_has_its_costs_in_this_table() -> None:
+    assert [fault for fault, _, _ in STRICT_AND_LENIENT] == list(Fault)
 
 
 def test_no_fault_ends_a_lenient_connection_by_itself() -> None:

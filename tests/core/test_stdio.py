@@ -43,6 +43,7 @@ STREAMS: list[tuple[str, int, bytes, Lines, Lines]] = [
     ("white space around a message stays", 16, b" \t1 \n", [b" \t1 "], []),
     ("a form feed is no blank", 16, b"\x0c\n", [b"\x0c"], []),
     ("NUL is no blank", 16, b"\x00\n", [b"\x00"], []),
+    ("a line of letters is no blank", 16, b"X\nXX\n", [b"X", b"XX"], []),
     # Byte order marks. The reference has no rule and refuses them as JSON.
     ("a mark before the first byte is skipped", 16, BOM + b"{}\n", [b"{}"], []),
     ("a mark alone", 16, BOM, [], []),

@@ -1,0 +1,61 @@
+# Invariant: whatever a server prints, cut however, a client says the same and raises nothing. Once the exit is seen,
+# each operation it took was settled once and `Retired` is its last word. Of the first byte of the input, bit 0 is the
+# posture, bit 1 the version with batches, bit 2 whether the handshake is done; the second byte is the size of a cut.
+"""A whole connection: chunking is invisible, and everything is settled."""
+
+from __future__ import annotations
+
+from sansio_mcp import Client, Life, Options, Output, Posture, Retired, Settle, Write
+
+_HANDSHAKE = b'{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"%s","capabilities":{"tools":{}}}}\n'
+
+
+def _started(flags: int) -> Client:
+    """Return a client that shakes hands, or one with a listing (wire id 2), a call (3) and a ping (4) in flight."""
+    posture = Posture.LENIENT if flags & 1 else Posture.STRICT
+    client = Client(Options(posture=posture, max_line_bytes=1000, max_anomalies=3, max_tool_pages=3))
+    client.connect(0.0)
+    client.opened(0.0)
+    if flags & 4:
+        client.receive_data(_HANDSHAKE % (b"2025-03-26" if flags & 2 else b"2025-06-18"), 0.0)
+        client.list_tools(0.0)
+        client.call_tool("t", None, 0.0)
+        client.ping(0.0)
+    return client
+
+
+def _outputs(flags: int, stream: bytes, size: int) -> list[Output]:
+    client = _started(flags)
+    found: list[Output] = []
+    for at in range(0, len(stream), size):
+        client.receive_data(stream[at : at + size], 1.0)
+        found += client.drain()
+    client.receive_eof(1.0)
+    client.exited(0, 1.0)
+    found += client.drain()
+    assert client.life is Life.RETIRED
+    assert client.in_flight == 0
+    return _joined(found)
+
+
+def _joined(outputs: list[Output]) -> list[Output]:
+    """Join neighbouring writes, which a driver may take one by one."""
+    joined: list[Output] = []
+    for output in outputs:
+        if isinstance(output, Write) and joined and isinstance(before := joined[-1], Write):
+            joined[-1] = Write(before.data + output.data)
+        else:
+            joined.append(output)
+    return joined
+
+
+def check(data: bytes) -> None:
+    """Raise `AssertionError`, or anything else, where the invariant is broken."""
+    flags, size, stream = (data[0] if data else 0), 1 + (data[1] if data[1:] else 0), data[2:]
+    whole = _outputs(flags, stream, len(stream) or 1)
+    assert _outputs(flags, stream, size) == whole
+    assert _outputs(flags, stream, 1) == whole
+    settled = [output.call_id for output in whole if isinstance(output, Settle)]
+    assert sorted(settled) == ([1, 2, 3, 4] if flags & 4 else [1])
+    assert isinstance(whole[-1], Retired)
+    assert all(str(output).isprintable() for output in whole)
