@@ -26,3 +26,5 @@ autodoc_default_options = {"members": True, "undoc-members": True}
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 myst_heading_anchors = 3
+# The drivers have one shape, so `Server` is the name of a class in each of them.
+suppress_warnings = ["ref.python"]

@@ -64,7 +64,11 @@ def test_wheel_holds_the_two_packages(wheel: Path) -> None:
         "sansio_mcp_drivers",
     }
     for package, folder in (("sansio_mcp", ROOT), ("sansio_mcp_drivers", ROOT / "drivers")):
-        sources = {str(path.relative_to(folder)) for path in (folder / package).rglob("*.py")}
+        sources = {
+            str(path.relative_to(folder))
+            for ending in ("py", "html")
+            for path in (folder / package).rglob(f"*.{ending}")
+        }
         assert {name for name in names if name.startswith(f"{package}/")} == sources | {f"{package}/py.typed"}
 
 

@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
 HARBOR = [sys.executable, "-m", "sansio_mcp_drivers.demo_server"]
 BOUND = 30
+
+Start = Callable[..., "subprocess.Popen[str]"]
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 BANNER = "print('Harbor is up!', flush=True); from sansio_mcp_drivers.demo_server import main; main()"
 DIES = "import sys; sys.stderr.write('FATAL: no key\\n'); sys.exit(3)"
 MUTE = "import sys; sys.stdin.read()"
 
 
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "drivers")))}
-    code = "from sansio_mcp_drivers.cli import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=BOUND, check=False, env=env
-    )
-
-
-def test_tools_lists_on_stdout_and_comments_on_stderr() -> None:
+def test_tools_lists_on_stdout_and_comments_on_stderr(run: Run) -> None:
     done = run("--inherit-env", "tools", "--", *HARBOR)
     assert done.returncode == 0
     assert [line.split()[0] for line in done.stdout.splitlines()] == [
@@ -41,7 +38,7 @@ def test_tools_lists_on_stdout_and_comments_on_stderr() -> None:
     assert done.stderr == "6 tools of harbor, protocol 2025-06-18\n"
 
 
-def test_tools_as_json_is_the_listing() -> None:
+def test_tools_as_json_is_the_listing(run: Run) -> None:
     done = run("--inherit-env", "tools", "--json", "--", *HARBOR)
     assert [tool["name"] for tool in json.loads(done.stdout)][:2] == ["list_berths", "book_berth"]
 
@@ -52,30 +49,54 @@ def test_tools_as_json_is_the_listing() -> None:
         pytest.param(["tide", "hour=0"], {"metres": 2.0, "rising": True}, id="key=value, a number"),
         pytest.param(["tide", "--arguments", '{"hour": 0}'], {"metres": 2.0, "rising": True}, id="one object"),
         pytest.param(
+            ["book_berth", "berth=B2", "vessel.name=Tern", "vessel.length=9", "services=water", "services=crane"],
+            {"berth": "B2", "nights": 1, "fee": 38},
+            id="into an object, and a list",
+        ),
+        pytest.param(
             ["book_berth", "berth=B2", 'vessel={"name": "Tern", "length": 9}'],
             {"berth": "B2", "nights": 1, "fee": 18},
             id="text and a nested object",
         ),
     ],
 )
-def test_call_prints_the_result(words: list[str], expected: object) -> None:
+def test_call_prints_the_result(run: Run, words: list[str], expected: object) -> None:
     done = run("--inherit-env", "call", *words, "--", *HARBOR)
     assert (done.returncode, json.loads(done.stdout)) == (0, expected)
 
 
-def test_call_says_what_a_block_is_that_it_cannot_print() -> None:
-    done = run("--inherit-env", "call", "signal_flag", "letter=D", "--", *HARBOR)
+PNG = b"\x89PNG"
+
+
+def test_a_picture_goes_to_a_new_file_named_after_the_tool(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "signal_flag.png").write_text("mine")
+    done = run("--inherit-env", "call", "signal_flag", "letter=D", "--", *HARBOR, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "")
-    assert "image block" in done.stderr
+    assert done.stderr == "image block: wrote signal_flag-2.png (80 bytes, image/png)\n"
+    assert (tmp_path / "signal_flag.png").read_text() == "mine"
+    assert (tmp_path / "signal_flag-2.png").read_bytes().startswith(PNG)
 
 
-def test_a_tool_that_fails_is_exit_status_3() -> None:
+def test_a_picture_goes_where_it_is_told(run: Run, tmp_path: Path) -> None:
+    run("--inherit-env", "call", "signal_flag", "letter=D", "-o", str(tmp_path / "flag"), "--", *HARBOR)
+    assert (tmp_path / "flag").read_bytes().startswith(PNG)
+
+
+def test_arguments_come_from_stdin_and_from_files(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "remark").write_text("five!")
+    whole = run("--inherit-env", "call", "tide", "--arguments", "-", "--", *HARBOR, stdin='{"hour": 0}')
+    one = run("--inherit-env", "call", "log_remark", "remark=@remark", "--", *HARBOR, cwd=tmp_path)
+    assert json.loads(whole.stdout) == {"metres": 2.0, "rising": True}
+    assert one.stdout == "5 characters written.\n"
+
+
+def test_a_tool_that_fails_is_exit_status_3(run: Run) -> None:
     done = run("--inherit-env", "call", "book_berth", "berth=Z9", 'vessel={"name": "T", "length": 9}', "--", *HARBOR)
     assert (done.returncode, done.stdout) == (3, "there is no berth Z9\n")
     assert done.stderr == "sansio-mcp: the tool 'book_berth' reports an error\n"
 
 
-def test_generate_prints_a_module_that_runs_its_calls(tmp_path: Path) -> None:
+def test_generate_prints_a_module_that_runs_its_calls(run: Run, tmp_path: Path) -> None:
     printed = run("--inherit-env", "generate", "--", *HARBOR)
     written = run("--inherit-env", "generate", "-o", str(tmp_path / "harbor.py"), "--", *HARBOR)
     assert (printed.returncode, written.returncode, written.stdout) == (0, 0, "")
@@ -83,12 +104,12 @@ def test_generate_prints_a_module_that_runs_its_calls(tmp_path: Path) -> None:
     assert "class Harbor(" in printed.stdout
 
 
-def test_surface_has_one_line_a_tool() -> None:
+def test_surface_has_one_line_a_tool(run: Run) -> None:
     done = run("--inherit-env", "surface", "--", *HARBOR)
     assert "\ntide(hour: float) -> {metres: float, rising: bool}" in done.stdout
 
 
-def test_demo_shows_every_step() -> None:
+def test_demo_shows_every_step(run: Run) -> None:
     done = run("demo")
     assert (done.returncode, done.stderr) == (0, "")
     for step in ("2025-06-18", "list_berths", "_mcp.call(", "ToolFailed", "exited with status 0"):
@@ -126,9 +147,26 @@ def test_demo_shows_every_step() -> None:
         ),
         pytest.param(["--inherit-env", "call", "tide", "--", *HARBOR], 1, "arguments.hour is missing", id="refused"),
         pytest.param(["demo", "--", "x"], 2, "demo brings its own server", id="demo"),
+        pytest.param(
+            ["--inherit-env", "call", "tide", "hour=noon", "--", *HARBOR], 2, "'hour' takes a number", id="bad type"
+        ),
+        pytest.param(
+            ["--inherit-env", "call", "signal_flag", "letter=X", "--", *HARBOR],
+            2,
+            "'letter' takes 'D' or 'E' or 'L' or 'T', not 'X'",
+            id="bad choice",
+        ),
+        pytest.param(
+            ["--inherit-env", "generate", "--select", "x*", "--", *HARBOR], 2, "no such tool; it has", id="bad pattern"
+        ),
+        pytest.param(
+            ["--inherit-env", "generate", "-o", "/no/such/x.py", "--", *HARBOR], 2, "/no/such/x.py: No such", id="file"
+        ),
+        pytest.param(["tools", "-s", "x", "--", "y"], 2, "not by both", id="two servers"),
+        pytest.param(["tools", "-s", "x", "--config", "/no/such"], 2, "there is no file /no/such", id="no config"),
     ],
 )
-def test_a_failure_is_one_line_with_what_to_do(words: list[str], status: int, message: str) -> None:
+def test_a_failure_is_one_line_with_what_to_do(run: Run, words: list[str], status: int, message: str) -> None:
     done = run(*words)
     assert (done.returncode, done.stdout) == (status, "")
     (line,) = done.stderr.splitlines()
@@ -136,12 +174,79 @@ def test_a_failure_is_one_line_with_what_to_do(words: list[str], status: int, me
     assert message in line
 
 
-def test_a_banner_is_a_note_unless_strict() -> None:
+def test_a_banner_is_a_note_unless_strict(run: Run) -> None:
     done = run("--inherit-env", "tools", "--", sys.executable, "-c", BANNER)
     assert done.returncode == 0
     assert "note: the server printed a line that is not JSON text: 'Harbor is up!'" in done.stderr
 
 
-def test_debug_shows_the_traceback() -> None:
+def test_debug_shows_the_traceback(run: Run) -> None:
     done = run("--debug", "tools", "--", "no-such-server-xyz")
     assert "Traceback" in done.stderr
+
+
+def test_a_failure_is_json_too_where_json_was_asked_for(run: Run) -> None:
+    done = run("tools", "--json", "--", "no-such-server-xyz")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["error"]["kind"] == "CommandMissing"
+    assert done.stderr.startswith("sansio-mcp: there is no command")
+
+
+def test_tools_shows_all_of_one(run: Run) -> None:
+    done = run("--inherit-env", "tools", "tide", "--", *HARBOR)
+    assert done.stdout == "tide\nTell the height of the tide.\n  hour  a number\n      Hours since midnight\n"
+
+
+def test_options_stand_before_or_behind_the_command(run: Run) -> None:
+    assert run("tools", "--inherit-env", "--timeout", "9", "--", *HARBOR).returncode == 0
+
+
+def test_generate_for_gleam_as_json_of_some_tools(run: Run) -> None:
+    words = ["generate", "--inherit-env", "--target", "gleam", "--select", "t*", "--name", "quay", "--json"]
+    made = json.loads(run(*words, "--", *HARBOR).stdout)
+    assert set(made) == {"module_name", "source", "surface", "report"}
+    assert (made["module_name"], made["report"]["tools"]) == ("cap/mcp/quay", 1)
+
+
+def test_demo_as_json(run: Run) -> None:
+    shown = json.loads(run("demo", "--json").stdout)
+    assert shown["evidence"] == "exited with status 0, nothing left behind"
+
+
+def test_nobody_reading_is_no_traceback(start: Start) -> None:
+    with start("--inherit-env", "generate", "--", *HARBOR) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 141
+
+
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [pytest.param(signal.SIGINT, 130, id="Ctrl-C"), pytest.param(signal.SIGTERM, 143, id="SIGTERM")],
+)
+def test_a_signal_ends_the_server_too(start: Start, number: signal.Signals, status: int, tmp_path: Path) -> None:
+    server = f"open({str(tmp_path / 'pid')!r}, 'w').write(str(__import__('os').getpid())); import time; time.sleep(60)"
+    with start("tools", "--", sys.executable, "-c", server) as process:
+        deadline = time.monotonic() + BOUND
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=BOUND)
+    assert process.returncode == status
+    assert "Traceback" not in said
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_bash_completes_commands_and_servers(run: Run, tmp_path: Path) -> None:
+    (tmp_path / ".mcp.json").write_text('{"mcpServers": {"tides": {"command": "x"}, "time": {"command": "y"}}}')
+
+    def complete(words: str, index: int) -> list[str]:
+        asked = {"_SANSIO_MCP_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(index)}
+        return run(env={**asked, "HOME": str(tmp_path)}, cwd=tmp_path).stdout.split()
+
+    assert complete("sansio-mcp gen", 1) == ["plain,generate"]
+    assert complete("sansio-mcp tools -s ti", 3) == ["plain,tides", "plain,time"]

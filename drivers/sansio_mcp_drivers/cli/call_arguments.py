@@ -1,0 +1,193 @@
+"""`key=value` words to a tool's arguments, by the types that the tool declares.
+
+`key=value` is text where the tool takes text, else JSON; what the tool does not take is refused before anything is
+sent. `key:=json` is sent as it stands, unchecked. A value of either that begins with `@` is read from that file, `@-`
+from stdin. A dot in a key leads into an object, unless the tool has a parameter of exactly that name; a key that comes
+again adds to a list.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import click
+
+from sansio_mcp import ToolDescriptor, jsontext
+from sansio_mcp.codegen.text import quote
+from sansio_mcp.errors import CorruptionReport
+from sansio_mcp.jsontext import JsonValue
+from sansio_mcp.protocol import JsonObject
+from sansio_mcp.schema import Typed, plan
+from sansio_mcp.shapes import UNKNOWN, Array, Literals, Map, Primitive, Record, Shape, Union, Unknown
+
+# As many allowed values as a line of an error can name.
+_MAX_NAMED = 12
+
+Shapes = Mapping[str, Shape]
+
+
+def arguments(pairs: Iterable[str], whole: str | None, tool: ToolDescriptor) -> JsonObject:
+    """Return the arguments: those of the object `whole`, and above them those of `pairs`.
+
+    Raises:
+        click.UsageError: a word cannot be read, or is nothing that the tool takes.
+    """
+    given = _object(whole)
+    shapes, closed = declared(tool)
+    seen = set[str]()
+    for pair in pairs:
+        key, raw, text = _split(pair)
+        if closed and key not in shapes and key.partition(".")[0] not in shapes:
+            names = ", ".join(map(quote, shapes)) or "none"
+            raise click.UsageError(f"{tool.name!r} has no parameter {quote(key)}; it has: {names}")
+        holder, last, shape = _place(given, shapes, key)
+        value = _json(text, key) if raw else typed(text, shape, key)
+        before = holder.get(last) if key in seen else None
+        if isinstance(before, list) and isinstance(value, list):
+            value = before + value
+        elif key in seen:
+            raise click.UsageError(f"{quote(key)} is there twice, and is no list")
+        seen.add(key)
+        holder[last] = value
+    return given
+
+
+def declared(tool: ToolDescriptor) -> tuple[Shapes, bool]:
+    """Return the parameters that a tool declares, and whether it takes no others."""
+    planned = plan(tool.input_schema)
+    if not isinstance(planned, Typed):
+        return {}, False
+    schema = tool.input_schema if isinstance(tool.input_schema, dict) else {}
+    closed = schema.get("additionalProperties") is False and planned.more is None
+    return {param.name: param.shape for param in planned.params}, closed
+
+
+def _object(whole: str | None) -> JsonObject:
+    if whole is None:
+        return {}
+    text = _read(whole) if whole == "-" or whole.startswith("@") else whole
+    value = jsontext.parse(text.encode("utf-8", "surrogateescape"))
+    if isinstance(value, CorruptionReport):
+        raise click.UsageError(f"--arguments must be a JSON object; this is no JSON ({value})")
+    if not isinstance(value, dict):
+        raise click.UsageError("--arguments must be a JSON object, as in '{\"hour\": 9}'")
+    return value
+
+
+def _split(pair: str) -> tuple[str, bool, str]:
+    key, equals, value = pair.partition("=")
+    if not equals or not key.rstrip(":"):
+        raise click.UsageError(f"{pair!r} is no argument of the form key=value, or key:=json")
+    raw = key.endswith(":")
+    if value.startswith("@"):
+        try:
+            value = _read(value)
+        except click.UsageError as error:
+            literal = jsontext.dumps(value)
+            raise click.UsageError(f"{error.message}; the text itself is {key.rstrip(':')}:='{literal}'") from None
+    return key.removesuffix(":") if raw else key, raw, value
+
+
+def _read(source: str) -> str:
+    name = source.removeprefix("@")
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        return data.decode()
+    except UnicodeDecodeError:
+        raise click.UsageError(f"{'stdin' if name == '-' else name} is not UTF-8 text") from None
+    except OSError as error:
+        raise click.UsageError(f"cannot read {name}: {error.strerror}") from None
+
+
+def _json(text: str, key: str) -> JsonValue:
+    value = jsontext.parse(text.encode("utf-8", "surrogateescape"))
+    if isinstance(value, CorruptionReport):
+        raise click.UsageError(f"{quote(key)} is no JSON ({value}); text is given as {key}=TEXT")
+    return value
+
+
+def _place(given: JsonObject, shapes: Shapes, key: str) -> tuple[JsonObject, str, Shape]:
+    """Return the object that `key` leads into, its last step there, and what the tool takes there."""
+    if key in shapes or "." not in key:
+        return given, key, shapes.get(key, UNKNOWN)
+    first, _, rest = key.partition(".")
+    inner = given.setdefault(first, {})
+    if not isinstance(inner, dict):
+        raise click.UsageError(f"{quote(key)} leads into {quote(first)}, which was given as no object")
+    return _place(inner, _members(shapes.get(first, UNKNOWN)), rest)
+
+
+def _members(shape: Shape) -> Shapes:
+    records = [choice for choice in _choices(shape) if isinstance(choice, Record)]
+    return {member.name: member.shape for member in records[0].fields} if len(records) == 1 else {}
+
+
+def typed(text: str, shape: Shape, key: str) -> JsonValue:
+    """Return the value that `text` means where a value of `shape` is taken."""
+    parsed = jsontext.parse(text.encode("utf-8", "surrogateescape"))
+    value = text if isinstance(parsed, CorruptionReport) else parsed
+    if isinstance(shape, Unknown) or (not isinstance(value, str) and fits(value, shape)):
+        return value
+    if fits(text, shape):
+        return text
+    item = next((each.item for each in _choices(shape) if isinstance(each, Array)), None)
+    if item is not None and not isinstance(value, list):
+        return [typed(text, item, key)]
+    raise click.UsageError(f"{quote(key)} takes {words(shape)}, not {quote(text)}")
+
+
+def _choices(shape: Shape) -> tuple[Shape, ...]:
+    return shape.members if isinstance(shape, Union) else (shape,)
+
+
+def fits(value: JsonValue, shape: Shape) -> bool:  # noqa: C901 - one case for each shape
+    """Tell whether a JSON value is one of `shape`."""
+    match shape:
+        case Primitive("null"):
+            return value is None
+        case Primitive("string"):
+            return isinstance(value, str)
+        case Primitive("boolean"):
+            return isinstance(value, bool)
+        case Primitive("integer"):
+            # JSON Schema 2020-12, section 6.1.1: a number without a fraction is one too.
+            return not isinstance(value, bool) and isinstance(value, int | float) and value == value // 1
+        case Primitive():
+            return not isinstance(value, bool) and isinstance(value, int | float)
+        case Literals(values):
+            return any(type(value) is type(each) and value == each for each in values)
+        case Array(item):
+            return isinstance(value, list) and all(fits(each, item) for each in value)
+        case Map(inner):
+            return isinstance(value, dict) and all(fits(each, inner) for each in value.values())
+        case Record(fields):
+            return isinstance(value, dict) and all(fits(value[f.name], f.shape) for f in fields if f.name in value)
+        case Union(members):
+            return any(fits(value, member) for member in members)
+        case _:
+            return True
+
+
+def words(shape: Shape) -> str:
+    """Return what values of `shape` are, in a few words."""
+    match shape:
+        case Primitive(type=kind):
+            return {"null": "null", "boolean": "true or false", "integer": "an integer"}.get(kind, f"a {kind}")
+        case Literals(values):
+            named = [quote(value) if isinstance(value, str) else jsontext.dumps(value) for value in values]
+            more = [f"{len(named) - _MAX_NAMED} more"] if len(named) > _MAX_NAMED else []
+            return " or ".join((*named[:_MAX_NAMED], *more))
+        case Array(Unknown()):
+            return "a list"
+        case Array(item):
+            return f"a list, each of it {words(item)}"
+        case Record(fields):
+            return f"an object of {', '.join(quote(member.name) for member in fields[:_MAX_NAMED])}"
+        case Union(members):
+            return " or ".join(words(member) for member in members)
+        case Map():
+            return "an object"
+        case _:
+            return "any value"

@@ -1,0 +1,376 @@
+"""The command line: a server's command or name in, its tools, results, generated source or a report out.
+
+The server's command stands after `--`, so its own options need no quoting; a server of a config file is named with
+`-s`. Results go to stdout; everything said about them goes to stderr. A failure is one line that says what to do, and
+an exit status:
+
+0 done, 1 the server or its listing failed, 2 the command line or a config file is wrong, 3 the tool ran and reported an
+error, 4 `check` found what a strict client minds, 70 a bug of this program, 130 interrupted, 141 nobody read the
+output, 143 terminated.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+import click
+from attrs import asdict
+from rich.table import Table
+from rich.text import Text as Styled
+
+from sansio_mcp import (
+    CallTimedOut,
+    HandshakeFailed,
+    LocalProtocolError,
+    McpError,
+    ToolDescriptor,
+    ToolListing,
+)
+from sansio_mcp.codegen import Generated, Oversize, generate
+from sansio_mcp.codegen import Target as Language
+from sansio_mcp_drivers.config import shown
+from sansio_mcp_drivers.server_tables import ConfigError
+
+from .target import Target, config_options, server_options
+from .terminal import aside, busy, clean, failure, note, one_line, out, show_code, show_json
+
+FAILED, MISUSED, TOOL_FAILED, MINDED, BROKEN, INTERRUPTED, UNREAD, TERMINATED = 1, 2, 3, 4, 70, 130, 141, 143
+
+# Commands of another module, which is imported when one of them is asked for.
+_ELSEWHERE = {"record": "recording_commands", "replay": "recording_commands", "trace": "recording_commands"}
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Commands(click.Group):
+    """The commands, those of other modules among them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return sorted({*super().list_commands(ctx), *_ELSEWHERE})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, imported if need be."""
+        if cmd_name not in _ELSEWHERE:
+            return super().get_command(ctx, cmd_name)
+        command: click.Command = getattr(import_module(f".{_ELSEWHERE[cmd_name]}", __package__), cmd_name)
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - whatever the command returns
+        """Run the command; that nobody reads what it prints is an exit status, and no message."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # The interpreter flushes stdout at its end, and finds somebody there.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise click.exceptions.Exit(UNREAD) from None
+        return result
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="sansio-mcp")
+@server_options
+def cli() -> None:  # noqa: D103  # click shows the text below, and the reference page the module's
+    pass
+
+
+cli.help = """Talk to an MCP server over stdio. Its command stands after `--`, or its name in a config file after `-s`:
+
+    sansio-mcp tools -- mcp-server-time --local-timezone UTC
+
+    sansio-mcp tools -s time
+"""
+
+as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, errors too.")
+
+
+def pick(listing: ToolListing, name: str) -> ToolDescriptor:
+    """Return the tool of that wire name."""
+    for tool in listing.tools:
+        if tool.name == name:
+            return tool
+    names = ", ".join(clean(tool.name) for tool in listing.tools) or "none"
+    raise click.UsageError(f"the server has no tool {name!r}; it has: {names}")
+
+
+@cli.command()
+@click.argument("names", nargs=-1, metavar="[TOOL]...")
+@as_json_option
+@server_options
+@click.pass_obj
+def tools(target: Target, *, names: tuple[str, ...], as_json: bool) -> None:
+    """List the server's tools, or show all that it says of some of them."""
+    from .show import show_tool, show_tools  # noqa: PLC0415 - only what is used is loaded
+
+    with target.connected() as server:
+        with busy("listing the tools"):
+            listing = server.list_tools()
+        chosen = [pick(listing, name) for name in names] or listing.tools
+        if as_json:
+            show_json([tool.raw for tool in chosen])
+        elif names:
+            for tool in chosen:
+                show_tool(tool)
+        else:
+            show_tools(chosen)
+            of = f"{one_line(target.called(server))}, protocol {server.protocol_version}"
+            aside(f"{len(chosen)} tool{'' if len(chosen) == 1 else 's'} of {of}")
+
+
+@cli.command()
+@click.argument("tool")
+@click.argument("pairs", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option("--arguments", "whole", metavar="JSON", help="All arguments as one JSON object; @FILE and - are read.")
+@click.option("-o", "--output", metavar="FILE", help="Where pictures and other data go: a file, a folder, or - .")
+@as_json_option
+@server_options
+@click.pass_context
+def call(
+    context: click.Context, tool: str, pairs: tuple[str, ...], *, whole: str | None, output: str | None, as_json: bool
+) -> None:
+    """Call TOOL with KEY=VALUE arguments.
+
+    A value is text where the tool takes text, else JSON. KEY:=JSON sends JSON as it stands; @FILE as a value is read,
+    and @- is stdin; A.B=VALUE sets B in the object A; a KEY that comes again adds to a list.
+    """
+    from .call_arguments import arguments  # noqa: PLC0415 - only what is used is loaded
+    from .show import show_result  # noqa: PLC0415
+
+    with context.obj.connected() as server:
+        with busy("listing the tools"):
+            descriptor = pick(server.list_tools(), tool)
+        given = arguments(pairs, whole, descriptor)
+        with busy(f"calling {tool}"):
+            result = server.call_tool(tool, given)
+        if as_json:
+            show_json(result.raw)
+        else:
+            show_result(result, tool, output)
+    if result.is_error:
+        failure(f"the tool {tool!r} reports an error")
+        context.exit(TOOL_FAILED)
+
+
+def generator_options(command: Command) -> Command:
+    """Let a command take the options of the generator."""
+    for option in (
+        as_json_option,
+        click.option("--name", help="What the module and its calls name the server."),
+        click.option("--oversize", type=click.Choice(["refuse", "shrink"]), default="refuse", show_default=True),
+        click.option("--select", multiple=True, metavar="PATTERN", help="Only tools of such names, as `get_*`."),
+        click.option("--target", "language", type=click.Choice(["python", "gleam"]), default="python"),
+    ):
+        command = option(command)
+    return command
+
+
+def generated(
+    target: Target, select: Sequence[str], language: Language, oversize: Oversize, name: str | None
+) -> Generated:
+    """Connect, list and generate."""
+    with target.connected() as server:
+        with busy("listing the tools"):
+            listing = server.list_tools()
+        called = name or target.called(server)
+        version = server.server_info.version if server.server_info else None
+    for pattern in select:
+        if not any(fnmatchcase(tool.name, pattern) for tool in listing.tools):
+            names = ", ".join(clean(tool.name) for tool in listing.tools) or "none"
+            raise click.UsageError(f"--select {pattern}: the server has no such tool; it has: {names}")
+    chosen = [t for t in listing.tools if not select or any(fnmatchcase(t.name, pattern) for pattern in select)]
+    with busy("generating"):
+        return generate(called, chosen, target=language, oversize=oversize, server_version=version)
+
+
+@cli.command("generate")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write here, not to stdout.")
+@generator_options
+@server_options
+@click.pass_obj
+def generate_module(
+    target: Target,
+    *,
+    output: Path | None,
+    select: tuple[str, ...],
+    language: Language,
+    oversize: Oversize,
+    name: str | None,
+    as_json: bool,
+) -> None:
+    """Print a typed module that can do nothing but call the server's tools."""
+    made = generated(target, select, language, oversize, name)
+    if output is not None:
+        output.write_text(made.source, encoding="utf-8")
+        aside(f"wrote {output}: {len(made.source.encode())} bytes")
+    if as_json:
+        show_json(asdict(made))
+    elif output is None:
+        show_code(made.source, language)
+    for fact in (*made.report.left_out, *made.report.one_value, *made.report.renamed):
+        aside(str(fact))
+
+
+@cli.command()
+@generator_options
+@server_options
+@click.pass_obj
+def surface(
+    target: Target,
+    *,
+    select: tuple[str, ...],
+    language: Language,
+    oversize: Oversize,
+    name: str | None,
+    as_json: bool,
+) -> None:
+    """Print what a model reads of the server: its tools' signatures, compactly."""
+    made = generated(target, select, language, oversize, name)
+    if as_json:
+        show_json({"module_name": made.module_name, "surface": made.surface})
+    else:
+        click.echo(made.surface, nl=False)
+
+
+@cli.command()
+@click.option("--any-tool", is_flag=True, help="Call a tool without its arguments even if it may do more than read.")
+@as_json_option
+@server_options
+@click.pass_context
+def check(context: click.Context, *, any_tool: bool, as_json: bool) -> None:
+    """Run a server through everything that a strict client minds.
+
+    It is started three times. No tool is called that does not say it only reads, unless --any-tool is given.
+    """
+    from .check import run  # noqa: PLC0415 - only what is used is loaded
+    from .report import show_report  # noqa: PLC0415
+
+    target: Target = context.obj
+    spawn = target.spawn()
+    with busy("checking") as tell:
+        report = run(spawn, patience=target.options().handshake_timeout, any_tool=any_tool, tell=tell)
+    if as_json:
+        show_json(report.as_json())
+    else:
+        show_report(report, out)
+    context.exit({"clean": 0, "usable": MINDED}.get(report.verdict, FAILED))
+
+
+@cli.command()
+@as_json_option
+@config_options
+@click.pass_obj
+def servers(target: Target, *, as_json: bool) -> None:
+    """List the servers that config files offer, by the names that -s takes."""
+    config = target.configuration()
+    rows = [(each, each.problem()) for each in config.servers]
+    if as_json:
+        show_json(
+            [
+                {
+                    "name": each.name,
+                    "command": shown(each.entry.command),
+                    "host": each.place.host,
+                    "file": str(each.place.path),
+                    "problem": problem,
+                }
+                for each, problem in rows
+            ]
+        )
+    else:
+        table = Table.grid(padding=(0, 2))
+        for each, problem in rows:
+            command = Styled(" ".join(shown(each.entry.command))) if problem is None else Styled(problem, style="red")
+            table.add_row(Styled(one_line(each.name), style="bold"), command, Styled(str(each.place.path), style="dim"))
+        out.print(table, soft_wrap=not out.is_terminal)
+    for place, reason in config.refused:
+        note(f"{place.path} cannot be read: {reason}")
+    if not rows and not as_json:
+        aside("no config file offers a server; docs/command-line.md says where they are looked for")
+
+
+@cli.command()
+@click.option("--json", "as_json", is_flag=True, help="Print what happened as JSON.")
+@click.pass_obj
+def demo(target: Target, *, as_json: bool) -> None:
+    """Show the whole job against a small server that comes with this package."""
+    from .demo import demonstrate, show_demo  # noqa: PLC0415 - only what is used is loaded
+
+    if target.command or target.server:
+        raise click.UsageError("demo brings its own server; `tools`, `generate` and `call` take yours")
+    with busy("running the demonstration"):
+        shown_once = demonstrate()
+    if as_json:
+        show_json(shown_once.as_json())
+    else:
+        show_demo(shown_once, out)
+
+
+def advice(error: McpError, target: Target) -> str:
+    """Return the error in one line, with what to do where the error cannot know it."""
+    text = one_line(str(error))
+    match error:
+        case HandshakeFailed(CallTimedOut()):
+            program = target.command[0] if target.command else target.server
+            return f"{text}; is {program} an MCP server that speaks over stdio? --timeout gives it longer"
+        case CallTimedOut():
+            return f"{text}; --timeout gives it longer"
+        case _ if target.strict:
+            return text.replace("Posture.LENIENT skips such lines", "without --strict such lines are skipped")
+        case _:
+            return text
+
+
+def fail(message: str, status: int, kind: str | None = None) -> NoReturn:
+    """Say what went wrong in one line, for programs as JSON too if they asked for it, and leave."""
+    failure(message)
+    if kind is not None:
+        click.echo(json.dumps({"error": {"kind": kind, "message": one_line(message)}}))
+    raise SystemExit(status)
+
+
+def _terminate(_number: int, _frame: object) -> NoReturn:
+    raise SystemExit(TERMINATED)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command line `argv`, by default that of the process."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    at = words.index("--") if "--" in words else len(words)
+    target = Target(words[at + 1 :])
+    debug, as_json = "--debug" in words[:at], "--json" in words[:at]
+    signal.signal(signal.SIGTERM, _terminate)
+    status: object = 0
+    try:
+        status = cli.main(words[:at], prog_name="sansio-mcp", standalone_mode=False, obj=target)
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        fail("interrupted", INTERRUPTED)
+    except (click.ClickException, McpError, OSError) as error:
+        if debug:
+            raise
+        fail(*_told(error, target), kind=type(error).__name__ if as_json else None)
+    except Exception as error:  # A traceback is for those who asked for one.
+        if debug:
+            raise
+        fail(f"this is a bug of sansio-mcp, which --debug shows: {error!r}", BROKEN, "Bug" if as_json else None)
+    raise SystemExit(status if isinstance(status, int) else 0)
+
+
+def _told(error: click.ClickException | McpError | OSError, target: Target) -> tuple[str, int]:
+    match error:
+        case click.ClickException():
+            return f"{error.format_message()} (sansio-mcp --help tells more)", MISUSED
+        case LocalProtocolError() | ConfigError():
+            return str(error), MISUSED
+        case OSError():
+            return f"{error.filename or 'the output'}: {error.strerror or error}", MISUSED
+        case _:
+            return advice(error, target), FAILED
