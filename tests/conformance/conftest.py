@@ -38,11 +38,17 @@ class Worker:
     def _listen(self, jobs: list[Job], done: Callable[[Report], None]) -> None:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
+        left = {(driver, scenario) for driver, scenario, _ in jobs}
         with self._process:
             json.dump(jobs, self._process.stdin)
             self._process.stdin.close()
             for line in self._process.stdout:
-                done(json.loads(line))
+                report = json.loads(line)
+                left.discard((report["driver"], report["scenario"]))
+                done(report)
+        for driver, scenario in left:
+            detail = f"the interpreter that was to run it ended with status {self._process.returncode}"
+            done({"driver": driver, "scenario": scenario, "verdict": "lost", "detail": detail})
 
     def close(self) -> None:
         self._process.terminate()
@@ -65,5 +71,9 @@ def reported(request: pytest.FixtureRequest) -> Iterator[Callable[[Job], Report]
 
 
 def _jobs(session: pytest.Session) -> list[Job]:
-    specs = [getattr(item, "callspec", None) for item in session.items]
+    specs = [getattr(item, "callspec", None) for item in session.items if not _skipped(item)]
     return [spec.params["job"] for spec in specs if spec is not None and "job" in spec.params]
+
+
+def _skipped(item: pytest.Item) -> bool:
+    return any(mark.args[0] for mark in item.iter_markers("skipif"))

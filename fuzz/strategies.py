@@ -1,0 +1,374 @@
+"""Hypothesis strategies for what a server may send, right and wrong.
+
+They draw plain data: JSON values, listings, messages as dicts, and lines and streams as bytes. All shrink towards the
+small and the right: the first choice of each is what a good server sends.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from hypothesis import strategies as st
+
+Json: TypeAlias = Any
+
+_RECORDED = Path(__file__).resolve().parents[2] / "shared" / "corpus" / "real"
+
+# Each has cost somebody a day: reserved words, special members, look-alikes, ends of literals, hidden characters.
+NASTY_TEXTS = (
+    "class", "None", "fn", "options", "self", "__init__", "__proto__", "Calls", "t_", "send_1a2b3c4d", "a-b", "a.b",
+    '"', '"""', "'", "\\", "\\n", "*/", "-->", "`", "${x}", "{x}", "%s", "@external", ">>> 1", ".. raw::",
+    "\n", "\r", "\x00", "\x1b[2J", "\x85", "\u2028", "\u202e", "\u200b", "\ufeff", "\u00ad", "\u2800", "\u0378",
+    "\uff43lass", "\ufb01le", "s\u0435nd", "e\u0301", "\U0001f6a2", "\U000e0041", "../x", " ", "",
+)  # fmt: skip
+
+NASTY_NUMBERS = (
+    0, -1, 2**31, 2**53 + 1, 2**63 - 1, 2**63, -(2**63) - 1, 2**64 - 1, 2**64, 10**400,
+    -0.0, 0.1, 5e-324, 1.7976931348623157e308,
+)  # fmt: skip
+
+# JSON text that parsers of other languages take, and this one must not.
+WRONG_JSON = (
+    "NaN", "-Infinity", "1e999", "01", "+1", "1_0", "0x1", "[1,]", "{'a':1}", '{"a":1,"a":2}', '"\\ud800"', '"\\x41"',
+    '"\x01"', "// x\n1", "None", "\ufeff1", "1 2", "[" * 257 + "]" * 257, "9" * 4301, "", "[", '"',
+)  # fmt: skip
+
+
+@cache
+def texts() -> st.SearchStrategy[str]:
+    """Draw text without lone surrogates: plain words, nasty texts, any text, and two of these joined."""
+    words = st.text("abcxyz_", min_size=1, max_size=8)
+    any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+    part = words | st.sampled_from(NASTY_TEXTS) | any_text
+    return part | st.tuples(part, part).map("".join)
+
+
+@cache
+def json_values(max_leaves: int = 20) -> st.SearchStrategy[Json]:
+    """Draw a value that JSON can hold: small and plain ones, numbers at every edge, odd keys, up to 8 levels."""
+    numbers = st.integers() | st.sampled_from(NASTY_NUMBERS) | st.floats(allow_nan=False, allow_infinity=False)
+    leaves = st.none() | st.booleans() | numbers | texts()
+    return st.recursive(
+        leaves,
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts(), inner, max_size=4),
+        max_leaves=max_leaves,
+    )
+
+
+def deep_values(max_depth: int = 300) -> st.SearchStrategy[Json]:
+    """Draw a leaf within up to `max_depth` containers, of one kind or of both in turn."""
+
+    def nested(depth: int, kinds: Sequence[bool], leaf: Json) -> Json:
+        for level in range(depth):
+            leaf = [leaf] if kinds[level % len(kinds)] else {"a": leaf}
+        return leaf
+
+    kinds = st.lists(st.booleans(), min_size=1, max_size=3)
+    return st.builds(nested, st.integers(0, max_depth), kinds, st.none() | st.integers() | st.just({}))
+
+
+@cache
+def json_texts() -> st.SearchStrategy[bytes]:
+    """Draw JSON text: right, with blanks and escapes or without, or with one piece that is not JSON, or cut off."""
+    written = st.builds(
+        lambda value, indent, plain: json.dumps(value, indent=indent, ensure_ascii=plain).encode(),
+        json_values() | deep_values(),
+        st.sampled_from((None, 1)),
+        st.booleans(),
+    )
+    wrong = st.sampled_from(WRONG_JSON).map(str.encode)
+    around = st.sampled_from((b"%b", b"[%b]", b'{"a":%b}', b'{"a":[0,%b]}'))
+    spoiled = st.builds(lambda frame, piece: frame.replace(b"%b", piece), around, wrong)
+    return written | spoiled | damaged(written)
+
+
+def damaged(whole: st.SearchStrategy[bytes]) -> st.SearchStrategy[bytes]:
+    """Draw bytes with a few of them cut out, doubled, or replaced, or with the rest cut off."""
+
+    def damage(data: bytes, cuts: list[tuple[int, int, bytes]]) -> bytes:
+        for start, size, piece in cuts:
+            at = start % (len(data) + 1)
+            data = data[:at] + piece + data[at + size :]
+        return data
+
+    pieces = st.sampled_from((b"", b"\x00", b"\n", b'"', b"\\", b"{", b"]", b",", b"\xff", b"\xed\xa0\x80", b"\r\n"))
+    sizes = st.sampled_from((1, 0, 2, 2**30))
+    cuts = st.lists(st.tuples(st.integers(0, 10_000), sizes, pieces), min_size=1, max_size=3)
+    return st.builds(damage, whole, cuts)
+
+
+@cache
+def tool_names() -> st.SearchStrategy[str]:
+    """Draw a name as servers choose them (`list_berths`, `listBerths`, `harbor.list-berths`), or as attackers do."""
+    words = st.text("abcdefgh", min_size=1, max_size=6)
+    usual = st.builds(
+        lambda parts, mark: mark.join(parts), st.lists(words, min_size=1, max_size=3), st.sampled_from("_-./")
+    )
+    return usual | words.map(str.title) | texts().filter(bool) | st.integers(60, 70).map("n".__mul__)
+
+
+@cache
+def descriptions() -> st.SearchStrategy[str]:
+    """Draw a sentence or two, or what would end a comment, forge a line, or go on for ever."""
+    sentence = st.lists(st.text("abcdefgh", min_size=1, max_size=7), min_size=1, max_size=12).map(
+        lambda words: " ".join(words).capitalize() + "."
+    )
+    forged = st.sampled_from(("\nevil(path: str)  # Safe.", "\n\n# Trusted:", '"""\nimport os\n"""', "\n| note", "\\"))
+    return (
+        sentence
+        | st.builds(lambda *parts: "".join(parts), sentence, forged, texts())
+        | texts()
+        | texts().map(lambda text: text * 300)
+    )
+
+
+@cache
+def schemas() -> st.SearchStrategy[Json]:
+    """Draw a JSON Schema as servers write them: objects of scalars, lists, enums, choices with null, nested objects."""
+    note: st.SearchStrategy[Json] = st.just({}) | descriptions().map(lambda said: {"description": said})
+    scalar = st.sampled_from(("string", "integer", "number", "boolean")).map(lambda kind: {"type": kind})
+    enum = st.lists(texts() | st.integers(-9, 9), min_size=1, max_size=4).map(lambda values: {"enum": values})
+    leaf: st.SearchStrategy[Json] = st.builds(lambda schema, more: {**schema, **more}, scalar | enum, note)
+
+    def grow(inner: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
+        nullable = inner.map(lambda schema: {"anyOf": [schema, {"type": "null"}]})
+        items = inner.map(lambda schema: {"type": "array", "items": schema})
+        return items | nullable | objects(inner)
+
+    return st.recursive(leaf, grow, max_leaves=8)
+
+
+def objects(inner: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
+    """Draw the schema of an object with members of `inner`, some of them required."""
+    members = st.dictionaries(tool_names(), inner, max_size=4)
+    return st.builds(
+        lambda properties, every: {
+            "type": "object",
+            "properties": properties,
+            "required": list(properties)[:: every or len(properties) + 1],
+        },
+        members,
+        st.integers(0, 2),
+    )
+
+
+def values_of(schema: Json) -> st.SearchStrategy[Json]:
+    """Draw a value that one of `schemas` allows: with members that nobody declared, and without those optional."""
+    if "enum" in schema:
+        return st.sampled_from(schema["enum"])
+    if "anyOf" in schema:
+        return st.one_of([values_of(branch) for branch in schema["anyOf"]])
+    match schema["type"]:
+        case "array":
+            return st.lists(values_of(schema["items"]), max_size=3)
+        case "object":
+            members = {name: values_of(member) for name, member in schema["properties"].items()}
+            required = {name: members.pop(name) for name in schema["required"]}
+            record = st.fixed_dictionaries(required, optional=members)
+            return record | st.builds(lambda extra, known: {**extra, **known}, st.just({"undeclared": [1]}), record)
+        case kind:
+            return _SCALARS[kind]
+
+
+_SCALARS: dict[str, st.SearchStrategy[Json]] = {
+    "string": texts(),
+    "integer": st.integers() | st.integers(-9, 9).map(float),
+    "number": st.integers() | st.floats(allow_nan=False, allow_infinity=False),
+    "boolean": st.booleans(),
+    "null": st.none(),
+}
+
+
+KEYWORDS = (
+    "type", "properties", "required", "enum", "const", "items", "anyOf", "oneOf", "allOf", "not", "if", "then", "$ref",
+    "additionalProperties", "patternProperties", "dependentSchemas", "prefixItems", "nullable", "description", "title",
+    "default", "$defs",
+)  # fmt: skip
+
+
+@cache
+def hostile_schemas() -> st.SearchStrategy[Json]:
+    """Draw what an attacker calls a schema: keywords with values of any kind, references in circles, or no schema."""
+    pointers = st.sampled_from(
+        ("#", "#/", "#/$defs/a", "#/$defs/b", "#/properties/a", "file:///etc/passwd", "#/nowhere")
+    )
+    types = st.sampled_from(("object", "array", "string", "null", "", "Object", ["string", "null"], [], 7))
+
+    def grow(inner: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
+        maps = st.dictionaries(st.sampled_from(("a", "b", "", "class", "a-b")), inner, max_size=3)
+        values = inner | maps | st.lists(inner, max_size=3) | pointers | types | json_values(3)
+        return st.dictionaries(st.sampled_from(KEYWORDS), values, max_size=4)
+
+    return st.recursive(schemas() | st.booleans() | pointers.map(lambda to: {"$ref": to}), grow, max_leaves=8)
+
+
+@cache
+def tools() -> st.SearchStrategy[Json]:
+    """Draw one entry of a listing: a name, a schema, and often a description, a title or a result schema."""
+    optional = {"description": descriptions(), "title": texts(), "outputSchema": objects(schemas())}
+    required = {"name": tool_names(), "inputSchema": objects(schemas()) | hostile_schemas()}
+    return st.fixed_dictionaries(required, optional=optional)
+
+
+@cache
+def wrong_tools() -> st.SearchStrategy[Json]:
+    """Draw an entry that is none, or that lacks a member, or has one of another kind."""
+    wrong = st.builds(
+        lambda tool, key, value: {**tool, key: value},
+        tools(),
+        st.sampled_from(("name", "inputSchema", "description", "title", "outputSchema", "annotations")),
+        json_values(3),
+    )
+    lacking = st.builds(
+        lambda tool, key: {k: v for k, v in tool.items() if k != key}, tools(), st.sampled_from(("name", "inputSchema"))
+    )
+    return lacking | wrong | json_values(3)
+
+
+@cache
+def pages() -> st.SearchStrategy[Json]:
+    """Draw the result of `tools/list`: tools, with a cursor or without, sometimes with a wrong one among them."""
+    entries = st.lists(tools(), max_size=4) | st.lists(tools() | wrong_tools(), max_size=4)
+    return st.fixed_dictionaries({"tools": entries}, optional={"nextCursor": texts() | json_values(2)})
+
+
+@cache
+def listings() -> st.SearchStrategy[list[Json]]:
+    """Draw the pages of a whole listing: each but the last has a cursor, sometimes the same one or that of the last."""
+    cursors = st.sampled_from(("1", "2", "3", ""))
+    page = st.lists(tools(), max_size=3).map(lambda entries: {"tools": entries})
+    more = st.builds(lambda each, cursor: {**each, "nextCursor": cursor}, page, cursors)
+    return st.builds(lambda first, last: [*first, last], st.lists(more, max_size=4), page | more)
+
+
+def recorded_listings() -> list[Path]:
+    """Return the recorded listings beside the project; none where there are none."""
+    return sorted(_RECORDED.glob("*.json"))
+
+
+def mutated_listings() -> st.SearchStrategy[Json]:
+    """Draw the `result` of one recorded server with one thing broken: a value replaced, a member dropped or doubled.
+
+    Without recordings beside the project nothing can be drawn; ask `recorded_listings` first.
+    """
+    return st.sampled_from(recorded_listings()).flatmap(_broken)
+
+
+# A listing is cut to this many tools, because one is broken, and the others only take time.
+_KEPT_TOOLS = 5
+
+
+def _broken(path: Path) -> st.SearchStrategy[Json]:
+    recorded = json.loads(path.read_text(encoding="utf-8"))["tools"]
+    start = st.integers(0, max(0, len(recorded) - _KEPT_TOOLS))
+    return start.flatmap(lambda at: break_one_thing({"tools": recorded[at : at + _KEPT_TOOLS]}))
+
+
+def break_one_thing(value: Json) -> st.SearchStrategy[Json]:
+    """Draw `value` with one thing in it replaced, dropped, doubled, or put under another key."""
+
+    def broken(place: tuple[Json, ...], how: str, instead: Json, key: str) -> Json:
+        whole = copy.deepcopy(value)
+        *above, last = place
+        parent = whole
+        for step in above:
+            parent = parent[step]
+        if how == "replace":
+            parent[last] = instead
+        elif isinstance(parent, list):
+            parent[last : last + 1] = [] if how == "drop" else [parent[last], copy.deepcopy(parent[last])]
+        else:
+            moved = parent.pop(last)
+            if how == "double":
+                parent[key] = moved
+        return whole
+
+    how = st.sampled_from(("replace", "drop", "double"))
+    return st.builds(broken, st.sampled_from(list(_places(value))), how, json_values(5) | hostile_schemas(), texts())
+
+
+def _places(value: Json) -> list[tuple[Json, ...]]:
+    found: list[tuple[Json, ...]] = []
+    waiting: list[tuple[tuple[Json, ...], Json]] = [((), value)]
+    while waiting:
+        place, current = waiting.pop()
+        steps = (
+            current.items() if isinstance(current, dict) else enumerate(current) if isinstance(current, list) else ()
+        )
+        for step, inner in steps:
+            found.append((*place, step))
+            waiting.append(((*place, step), inner))
+    return found
+
+
+@cache
+def ids() -> st.SearchStrategy[Json]:
+    """Draw an id: those that a client has in flight first, then others, then what is none."""
+    return st.integers(1, 4) | st.integers() | texts() | st.sampled_from((None, True, 1.0, [1], {}, 2**70))
+
+
+@cache
+def envelopes() -> st.SearchStrategy[Json]:
+    """Draw a message that is right: an answer, an error, a request, or a notification."""
+    head = {"jsonrpc": st.just("2.0")}
+    number = st.integers(1, 4) | st.integers() | texts()
+    method = st.sampled_from(("ping", "sampling/createMessage", "roots/list", "notifications/message")) | texts()
+    error = st.fixed_dictionaries({"code": st.integers(), "message": texts()}, optional={"data": json_values(5)})
+    params = {"params": json_values(5)}
+    return (
+        st.fixed_dictionaries({**head, "id": number, "result": json_values(8) | pages()})
+        | st.fixed_dictionaries({**head, "id": number, "error": error})
+        | st.fixed_dictionaries({**head, "id": number, "method": method}, optional=params)
+        | st.fixed_dictionaries({**head, "method": method}, optional=params)
+    )
+
+
+@cache
+def wrong_envelopes() -> st.SearchStrategy[Json]:
+    """Draw a message that is slightly wrong: one member of another kind, missing, or of another kind of message."""
+    members: dict[str, st.SearchStrategy[Json]] = {
+        "jsonrpc": st.sampled_from(("1.0", 2.0, None)),
+        "id": ids(),
+        "result": json_values(3),
+        "error": json_values(3),
+        "method": json_values(2),
+        "params": json_values(3),
+    }
+    name = st.sampled_from(list(members))
+    other = name.flatmap(
+        lambda key: st.builds(lambda message, value: {**message, key: value}, envelopes(), members[key])
+    )
+    lacking = st.builds(lambda message, key: {k: v for k, v in message.items() if k != key}, envelopes(), name)
+    return lacking | other | json_values(4)
+
+
+@cache
+def lines() -> st.SearchStrategy[bytes]:
+    """Draw a line without its end: a message, right or slightly wrong, in JSON that is right or slightly wrong."""
+    written = (envelopes() | wrong_envelopes()).map(lambda message: json.dumps(message).encode())
+    batches = st.lists(envelopes() | wrong_envelopes(), max_size=3).map(lambda batch: json.dumps(batch).encode())
+    return written | damaged(written) | batches | json_texts()
+
+
+@cache
+def streams() -> st.SearchStrategy[bytes]:
+    """Draw what a server writes: lines with LF, CR LF, or no end, and banners, blanks, marks and noise between them."""
+    noise = st.sampled_from(
+        (b"", b"\n", b" \r\n", b"Listening...\n", b"\xef\xbb\xbf", b"\x00", b"\xff\xfe\n", b"\x1b[2J\n")
+    )
+    piece = st.builds(
+        lambda line, end, noise: line + end + noise, lines(), st.sampled_from((b"\n", b"\r\n", b"\r", b"")), noise
+    )
+    return st.builds(lambda mark, pieces: mark + b"".join(pieces), noise, st.lists(piece, max_size=6))
+
+
+def chunkings(data: bytes) -> st.SearchStrategy[list[bytes]]:
+    """Draw a way to cut `data`: whole, at any few places, at every byte; empty pieces are among them."""
+    places = st.lists(st.integers(0, len(data)), max_size=8).map(sorted)
+    some = places.map(lambda at: [data[start:end] for start, end in zip([0, *at], [*at, len(data)], strict=True)])
+    return st.just([data]) | some | st.just([data[at : at + 1] for at in range(len(data))])
