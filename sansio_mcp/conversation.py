@@ -55,6 +55,7 @@ class Conversation:
         self._operations: dict[CallId, Operation] = {}
         self._awaited: dict[int, Operation] = {}
         self._last_wire_id = 0
+        self._batches = False
         self._anomalies = 0
         self._requests = 0
         self._window_ends = 0.0
@@ -133,16 +134,20 @@ class Conversation:
         if isinstance(line, LineTooLong):
             self._fault(Fault.LINE_TOO_LONG, f"{_shown(line.head)} ({line})", jsonrpc.recover_id(line.head), line.head)
             return
-        batches = self.connected is not None and self.connected.protocol_version == protocol.BATCH_VERSION
-        decoded = jsonrpc.decode(line, batches=batches)
-        for member in decoded.members if isinstance(decoded, jsonrpc.Batch) else (decoded,):
+        decoded = jsonrpc.decode(line, batches=self._batches)
+        if not isinstance(decoded, jsonrpc.Batch):
+            self._message(decoded, line)
+            return
+        for member in decoded.members:
             if self.ending is None:
                 self._message(member, line)
 
     def _message(self, message: jsonrpc.Member | MalformedMessage, line: bytes) -> None:
         match message:
-            case jsonrpc.Response(int(wire_id), result):
-                self._answer(wire_id, result, len(line))
+            case jsonrpc.Response():
+                # Nothing here waits for an id that is text.
+                if isinstance(message.id, int):
+                    self._answer(message.id, message.result, len(line))
             case jsonrpc.ServerRequest():
                 self._requests += 1
                 if self._requests > MAX_REQUESTS:
@@ -161,7 +166,7 @@ class Conversation:
             case BadMessage(reason, known_id):
                 self._fault(Fault.NOT_JSONRPC, f"{_shown(line)} ({reason})", known_id, line)
             case _:
-                # Notifications, and answers to ids that are text: nothing here waits for them.
+                # Notifications: nothing here waits for them.
                 pass
 
     def _answer(self, wire_id: int, result: JsonValue | jsonrpc.RpcError, size: int) -> None:
@@ -185,6 +190,7 @@ class Conversation:
         del self._operations[operation.call_id]
         if isinstance(outcome, Connected):
             self.connected = outcome
+            self._batches = outcome.protocol_version == protocol.BATCH_VERSION
             self.handshake = HANDSHAKE[self.handshake, Signal.INITIALIZED]
             self._write(protocol.initialized())
         elif isinstance(outcome, ToolListing):

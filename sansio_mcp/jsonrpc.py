@@ -105,9 +105,9 @@ def _message(fields: dict[str, JsonValue]) -> Member:
     if ("result" in fields) == ("error" in fields):
         return BadMessage("an answer has exactly one of `result` and `error`", known)
     if "result" in fields:
-        if not isinstance(raw_id, int | str) or isinstance(raw_id, bool):
-            return BadMessage("the `id` of an answer must be an integer or a string")
-        return Response(raw_id, fields["result"])
+        if type(raw_id) is int or isinstance(raw_id, str):
+            return Response(raw_id, fields["result"])
+        return BadMessage("the `id` of an answer must be an integer or a string")
     error = _error(fields["error"], known)
     if isinstance(error, BadMessage):
         return error

@@ -239,8 +239,12 @@ def _tool(entry: JsonValue, index: int, *, lenient: bool) -> ToolDescriptor:
     if not isinstance(raw.get("inputSchema"), dict | bool):
         # JSON Schema 2020-12, section 4.3: a schema is an object or a boolean.
         raise _BadFieldError(f"{where} ({excerpt(name, 60)}): `inputSchema` must be there and a schema")
-    fields = _Fields(raw, f"{where} ({excerpt(name, 60)}): ", lenient=lenient)
-    title, description = fields.string("title"), fields.string("description")
+    fields = _Fields(raw, "", lenient=lenient)
+    try:
+        title, description = fields.string("title"), fields.string("description")
+    except _BadFieldError as fault:
+        # Only now, because cutting and cleaning each good tool's name too took more than reading the tool.
+        raise _BadFieldError(f"{where} ({excerpt(name, 60)}): {fault}") from None
     return ToolDescriptor(name, raw["inputSchema"], title, description, raw.get("outputSchema"), raw)
 
 
@@ -270,7 +274,7 @@ def decode_tools_page(value: JsonValue, *, lenient: bool = False, first_index: i
 
 
 def _block(entry: JsonValue, index: int) -> Text | Other:
-    block = _object(entry, f"`content[{index}]`")
+    block = entry if isinstance(entry, dict) else _object(entry, f"`content[{index}]`")
     kind = block.get("type")
     if not isinstance(kind, str):
         raise _BadFieldError(f"`content[{index}].type` must be a string")
@@ -291,8 +295,10 @@ def decode_call_tool_result(value: JsonValue, *, lenient: bool = False) -> CallT
             content = []
         if not isinstance(content, list):
             raise _BadFieldError("`content` must be an array")
-        blocks = tuple(_block(entry, index) for index, entry in enumerate(content))
-        is_error = _Fields(result, "", lenient=lenient).boolean("isError")
+        blocks = tuple([_block(entry, index) for index, entry in enumerate(content)])
+        is_error = result.get("isError", False)
+        if not isinstance(is_error, bool):
+            is_error = _Fields(result, "", lenient=lenient).boolean("isError")
         return CallToolResult(blocks, is_error, result.get("structuredContent"), result)
     except _BadFieldError as fault:
         return BadResult(str(fault))

@@ -12,7 +12,7 @@ from attrs import frozen
 
 from .jsontext import JsonValue
 from .protocol import JsonObject
-from .shapes import SCALARS, UNKNOWN, Scalar, Shape, Shaper, declared_beyond, note
+from .shapes import SCALARS, UNKNOWN, Budget, Scalar, Shape, Shaper, declared_beyond, note
 
 
 @frozen
@@ -73,8 +73,8 @@ class WholeValue:
 Plan: TypeAlias = Typed | WholeValue
 
 
-def plan(input_schema: JsonValue) -> Plan:
-    """Return the parameters that a raw `inputSchema` declares."""
+def plan(input_schema: JsonValue, budget: Budget | None = None) -> Plan:
+    """Return the parameters that a raw `inputSchema` declares. `budget` is that of the listing it stands in."""
     if not isinstance(input_schema, dict):
         return WholeValue("its input schema is not an object")
     if "type" not in input_schema:
@@ -90,7 +90,7 @@ def plan(input_schema: JsonValue) -> Plan:
     names = [name for name in required if isinstance(name, str)]
     if len(names) != len(required):
         return WholeValue("a required name in its input schema is not a string")
-    shaper = Shaper(input_schema)
+    shaper = Shaper(input_schema, budget)
     wanted = dict.fromkeys(names)
     params = tuple(_param(name, name in wanted, properties, shaper) for name in wanted | properties)
     return Typed(params, declared_beyond(input_schema, wanted | properties))

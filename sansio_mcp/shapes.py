@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Final, Literal, TypeAlias
 
-from attrs import field, frozen
+from attrs import define, field, frozen
 
 from .jsontext import JsonValue
 from .protocol import JsonObject
@@ -22,6 +22,9 @@ MAX_SHAPE_DEPTH = 12
 # How many schemas and members of them are read for one tool. References to references double with every step, so depth
 # alone bounds nothing.
 MAX_SHAPE_NODES = 16_384
+
+# The same for all tools of one listing. The recorded listing that needs most, 26,029, has schemas in circles.
+MAX_LISTING_NODES = 65_536
 
 # More alternatives than a reader can weigh. The widest recorded union has 31.
 MAX_BRANCHES = 32
@@ -171,23 +174,32 @@ def note(schema: JsonValue) -> str | None:
     return said if isinstance(said, str) else None
 
 
+@define
+class Budget:
+    """How many schemas, and members of them, may still be read for one listing."""
+
+    left: int = MAX_LISTING_NODES
+
+
 class Shaper:
     """Reads the schemas within one root.
 
-    Past `MAX_SHAPE_NODES` every further shape is `Unknown`, so what it returns in all is linear in that and the root.
+    Past `MAX_SHAPE_NODES`, or what is left of the budget, every further shape is `Unknown`, so what it returns in all
+    is linear in that and the root.
     """
 
-    def __init__(self, root: JsonValue) -> None:
+    def __init__(self, root: JsonValue, budget: Budget | None = None) -> None:
         self._root = root
-        self._left = MAX_SHAPE_NODES
+        self._budget = budget or Budget()
+        self._stop = max(0, self._budget.left - MAX_SHAPE_NODES)
         self._following: set[str] = set()
 
     def shape(self, schema: JsonValue, depth: int = 0) -> Shape:
         """Return the shape of the values that `schema` allows."""
         if isinstance(schema, dict):
-            self._left -= sum(len(value) for value in schema.values() if isinstance(value, list | dict))
-        self._left -= 1
-        if depth >= MAX_SHAPE_DEPTH or self._left < 0 or not isinstance(schema, dict):
+            self._budget.left -= sum(len(value) for value in schema.values() if isinstance(value, list | dict))
+        self._budget.left -= 1
+        if depth >= MAX_SHAPE_DEPTH or self._budget.left < self._stop or not isinstance(schema, dict):
             return UNKNOWN
         found: Shape = UNKNOWN
         # Every keyword of a schema binds, so what one of them allows is never narrower than the whole.

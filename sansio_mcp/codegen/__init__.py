@@ -18,6 +18,7 @@ from sansio_mcp import names
 from sansio_mcp.errors import LocalProtocolError
 from sansio_mcp.names import Digest, first_collision, sha256_hex
 from sansio_mcp.protocol import ToolDescriptor
+from sansio_mcp.shapes import Budget
 
 from . import gleam, gleam_backstop, python, python_backstop, python_surface
 from .facade import Dialect, Facade, Heading, build
@@ -121,7 +122,8 @@ def generate(
         raise SchemaTooLarge(found)
     if collision := first_collision((tool.name, dialect.mangle(tool.name)) for tool in chosen):
         raise ToolNameCollision(*collision)
-    facades = sorted((build(tool, dialect) for tool in chosen), key=lambda each: each.function)
+    budget = Budget()
+    facades = sorted((build(tool, dialect, budget) for tool in chosen), key=lambda each: each.function)
     heading = Heading(server, server_version, listing_digest(chosen, digest))
     try:
         return make(heading, facades, digest)
