@@ -55,7 +55,6 @@ class Conversation:
         self._operations: dict[CallId, Operation] = {}
         self._awaited: dict[int, Operation] = {}
         self._last_wire_id = 0
-        self._batches = False
         self._anomalies = 0
         self._requests = 0
         self._window_ends = 0.0
@@ -134,7 +133,8 @@ class Conversation:
         if isinstance(line, LineTooLong):
             self._fault(Fault.LINE_TOO_LONG, f"{_shown(line.head)} ({line})", jsonrpc.recover_id(line.head), line.head)
             return
-        decoded = jsonrpc.decode(line, batches=self._batches)
+        batches = self.connected is not None and self.connected.protocol_version == protocol.BATCH_VERSION
+        decoded = jsonrpc.decode(line, batches=batches)
         if not isinstance(decoded, jsonrpc.Batch):
             self._message(decoded, line)
             return
@@ -190,7 +190,6 @@ class Conversation:
         del self._operations[operation.call_id]
         if isinstance(outcome, Connected):
             self.connected = outcome
-            self._batches = outcome.protocol_version == protocol.BATCH_VERSION
             self.handshake = HANDSHAKE[self.handshake, Signal.INITIALIZED]
             self._write(protocol.initialized())
         elif isinstance(outcome, ToolListing):

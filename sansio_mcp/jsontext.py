@@ -28,6 +28,7 @@ MAX_DEPTH = 256
 MAX_INTEGER_DIGITS = 4300
 
 _CONTEXT_CODE_POINTS = 24
+_LARGE_BYTES = 2**16
 _WHITESPACE = " \t\n\r"
 
 
@@ -100,7 +101,21 @@ def _depth(text: bytes) -> int:
 
 def _too_deep(raw: bytes) -> bool:
     # The length comes first because most lines are short, and counting takes a tenth of the parse of a short one.
-    return len(raw) > MAX_DEPTH and raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _depth(raw) > MAX_DEPTH
+    return len(raw) > MAX_DEPTH and _openers(raw) > MAX_DEPTH and _depth(raw) > MAX_DEPTH
+
+
+def _openers(raw: bytes) -> int:
+    """Return at how many places of `raw` a container may begin, counted no further than need be."""
+    # `count` looks at each byte: on 15 MiB of text it takes as long as the scan, and `find` a tenth of that.
+    count = bytes.count if len(raw) < _LARGE_BYTES else _find_each
+    return count(raw, b"[") + count(raw, b"{")
+
+
+def _find_each(raw: bytes, opener: bytes) -> int:
+    found, at = 0, raw.find(opener)
+    while at >= 0 and found <= MAX_DEPTH:
+        found, at = found + 1, raw.find(opener, at + 1)
+    return found
 
 
 def _report(text: str, at: int, expected: str) -> CorruptionReport:

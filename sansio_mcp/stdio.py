@@ -51,6 +51,10 @@ class LineReader:
         if self._mark is not None:
             data = self._skip_mark(self._mark + data)
         lines: list[bytes | LineTooLong] = []
+        if b"\n" not in data:  # A part of a long line, which `split` would copy: half the cost of 15 MiB.
+            if data:
+                self._take(data, lines)
+            return lines
         *complete, rest = data.split(b"\n")
         for piece in complete:
             if self._parts or self._skipping or len(piece) > self._limit:

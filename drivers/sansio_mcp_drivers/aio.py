@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from math import inf
 from time import monotonic
 from typing import Unpack
@@ -43,8 +42,10 @@ class Server(AsyncServer):
         if limit is None:
             return await self._wait(begin, asked)
         try:
-            # Most calls find a place, and can do without a timer.
-            async with asyncio.timeout(limit) if self._places.locked() else nullcontext():
+            if self._places.locked():
+                async with asyncio.timeout(limit):
+                    await self._places.acquire()
+            else:  # As most calls find it, so they can do without a timer.
                 await self._places.acquire()
         except TimeoutError:
             raise CallTimedOut(limit) from None

@@ -157,10 +157,10 @@ class Base:
     def _carry_out(self) -> None:  # noqa: C901 - one case for each output
         for output in self._client.drain():
             match output:
-                case outputs.Settle(call_id):
-                    self._settle(call_id, output)
-                case outputs.Write(data):
-                    self._write(data)
+                case outputs.Settle():
+                    self._settle(output.call_id, output)
+                case outputs.Write():
+                    self._write(output.data)
                 case outputs.ScheduleTimer(at):
                     self._schedule(inf if at is None else at)
                 case outputs.Open():

@@ -77,6 +77,7 @@ class Process:
         self._log: StderrLog | None = None
         self._exit: int | None = None
         self._waiter: threading.Thread | None = None
+        self._poller: tuple[tuple[int | None, ...], select.poll] | None = None
         self._unwritten: deque[memoryview] = deque()
         self._closing_input = False
         self._status: int | None = None
@@ -134,14 +135,16 @@ class Process:
 
         It is for drivers that have no event loop. `bell` is one more descriptor that ends the wait.
         """
-        poller = select.poll()
-        for descriptor in (self.stdout, self.stderr, self.exit, bell):
-            if descriptor is not None:
-                poller.register(descriptor, select.POLLIN)
-        if self.wants_write and self.stdin is not None:
-            poller.register(self.stdin, select.POLLOUT)
+        watched = self.stdout, self.stderr, self.exit, bell, self.stdin if self._unwritten else None
+        # Kept, because to register anew costs as much as to wait. It is out of reach meanwhile: a signal handler may
+        # come back here, and one `poll` object cannot wait twice at once.
+        kept, self._poller = self._poller, None
+        if kept is None or kept[0] != watched:
+            kept = watched, _poller(*watched)
         milliseconds = None if timeout == math.inf else max(0.0, timeout) * 1000
-        return {descriptor for descriptor, _ in poller.poll(milliseconds)}
+        ready = {descriptor for descriptor, _ in kept[1].poll(milliseconds)}
+        self._poller = kept
+        return ready
 
     @property
     def wants_write(self) -> bool:
@@ -272,6 +275,18 @@ class Process:
         self._unwritten.clear()
         if self._popen is not None and self._popen.stdin is not None:
             self._popen.stdin.close()
+
+
+def _poller(*watched: int | None) -> select.poll:
+    """Return what waits until one of the descriptors is readable, or the last one is writable."""
+    poller = select.poll()
+    *readable, writable = watched
+    for descriptor in readable:
+        if descriptor is not None:
+            poller.register(descriptor, select.POLLIN)
+    if writable is not None:
+        poller.register(writable, select.POLLOUT)
+    return poller
 
 
 def _unblocked(pipe: IO[bytes] | None) -> int | None:

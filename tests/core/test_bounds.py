@@ -248,7 +248,7 @@ OTHERS = {
     "conversation": set[str](),
     "errors": set[str](),
     "jsonrpc": {"METHOD_NOT_FOUND", "_BODY", "_BODY_FIRST", "_ID", "_ID_FIRST", "_ID_LAST", "_NO_OBJECT", "_VERSION"},
-    "jsontext": {"_LONG", "_NOT_BRACKETS", "_SHORT", "_STEPS", "_WHITESPACE"},
+    "jsontext": {"_CONTAINERS", "_LARGE_BYTES", "_LEAVES", "_LONG", "_NOT_MARKS", "_SHORT", "_STEPS", "_WHITESPACE"},
     "lifecycle": {"FIRST_RUNG", "HANDSHAKE", "LADDER", "LIFE", "VERDICTS"},
     "operations": set[str](),
     "options": set[str](),

@@ -280,6 +280,20 @@ def test_a_million_openers_are_refused_with_their_beginning() -> None:
     assert parse(b"[" * 1_000_000) == corruption("nesting", "at most 256 containers within one another", "[" * 23 + "…")
 
 
+@pytest.mark.parametrize("size", [2**16 - 1, 2**16, 2**17])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_bound_is_the_same_in_a_large_text(shape: Callable[[int], bytes], size: int) -> None:
+    assert levels(parse(shape(MAX_DEPTH).ljust(size))) == MAX_DEPTH
+    found = parse(shape(MAX_DEPTH + 1).ljust(size))
+    assert isinstance(found, CorruptionReport)
+    assert found.subject == "nesting"
+
+
+def test_brackets_in_the_strings_of_a_large_text_are_no_levels() -> None:
+    text = "[{" * 2**16
+    assert parse(f'["{text}"]'.encode()) == [text]
+
+
 def test_levels_count_again_after_they_were_closed() -> None:
     twice = b"[" + arrays(MAX_DEPTH - 1) + b"," + arrays(MAX_DEPTH - 1) + b"]"
     found = parse(twice)
