@@ -44,7 +44,7 @@ def edges() -> dict[Edge, list[str]]:
     """Return the signals of each arrow. Where life begins to close, the arrow leads to the first rung."""
     found: dict[Edge, list[str]] = {}
     for table in (LIFE, HANDSHAKE, LADDER):
-        for (before, signal), after in table.items():
+        for (before, signal), after in sorted(table.items(), key=lambda item: (item[0][0].value, item[0][1].value)):
             end: Enum = FIRST_RUNG.get((before, signal), after) if isinstance(before, Life) else after
             found.setdefault((before, end), []).append(signal.name)
     return found

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 import struct
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -200,7 +201,7 @@ def test_a_stack_that_is_used_up_is_a_fault(cross: Callable[[Any], object], faul
         return cross(value) if depth == 0 else fall(depth - 1)
 
     results: list[object] = []
-    for depth in range(0, 1000, 100):
+    for depth in range(0, sys.getrecursionlimit(), 100):
         try:
             results.append(fall(depth))
         except RecursionError:
