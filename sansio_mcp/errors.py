@@ -109,7 +109,7 @@ class ResultMalformed(ClientError):
 
 @define
 class TooManyPages(ClientError):
-    """The listing did not end: more than `cap` pages, too many bytes, or a cursor that came back."""
+    """The listing did not end: more than `cap` pages, too many bytes or tools, or a cursor that came back."""
 
     cap: int
     reason: str

@@ -20,6 +20,9 @@ from .stdio import HEAD_BYTES
 # A handle, not a text; a server's comes back in our answer, so it costs memory twice.
 MAX_ID_CODE_POINTS = 1024
 
+# Four times what can be answered at once by default; each member costs far more memory than the two bytes of `{}`.
+MAX_BATCH_MEMBERS = 4096
+
 # JSON-RPC 2.0, section 5.1.
 METHOD_NOT_FOUND = -32601
 
@@ -88,6 +91,8 @@ def decode(line: bytes, *, batches: bool = False) -> Decoded:
     if isinstance(value, CorruptionReport):
         return MalformedMessage(value, recover_id(line))
     if batches and isinstance(value, list) and value:
+        if len(value) > MAX_BATCH_MEMBERS:
+            return BadMessage(f"a batch must be of at most {MAX_BATCH_MEMBERS} messages")
         return Batch(tuple(_message(member) if isinstance(member, dict) else _NO_OBJECT for member in value))
     return _NO_OBJECT
 

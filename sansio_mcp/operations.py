@@ -23,7 +23,7 @@ from .errors import (
 )
 from .jsontext import JsonValue
 from .lifecycle import Posture
-from .options import Options
+from .options import MAX_LISTING_TOOLS, Options
 from .outputs import CallId, Outcome
 from .protocol import RefusedTool, ToolDescriptor, ToolListing, UnsupportedVersion
 
@@ -126,7 +126,11 @@ class Listing(Operation):
 
     def read(self, result: JsonValue, size: int) -> Outcome | None:
         """Return the whole listing, or why it is given up; None while it goes on at `cursor`."""
+        cap, most = self.options.max_tool_pages, self.options.max_listing_bytes
         first_index = len(self.tools) + len(self.refused)
+        listed = result.get("tools") if isinstance(result, dict) else None
+        if isinstance(listed, list) and first_index + len(listed) > MAX_LISTING_TOOLS:
+            return TooManyPages(cap, f"it has more than {MAX_LISTING_TOOLS} tools")
         page = protocol.decode_tools_page(result, lenient=self.lenient, first_index=first_index)
         if isinstance(page, BadResult):
             return ResultMalformed(page.reason, result)
@@ -134,7 +138,6 @@ class Listing(Operation):
         self.refused += page.refused
         self.pages += 1
         self.bytes_read += size
-        cap, most = self.options.max_tool_pages, self.options.max_listing_bytes
         if self.bytes_read > most:
             return TooManyPages(cap, f"its pages hold more than {most} bytes")
         self.cursor = page.next_cursor

@@ -26,6 +26,9 @@ MAX_TOOL_PAGES = 64
 # Four full lines: far above any recorded listing (0.8 MB), far below what 64 full pages would hold.
 MAX_LISTING_BYTES = 64 * 2**20
 
+# The longest recorded listing has 1,083 tools. An entry can be two bytes, and costs far more memory than that.
+MAX_LISTING_TOOLS = 10_000
+
 # Answers to a server that does not read them wait in memory, so asking has a bound. Pings come a few a minute, and
 # nothing else is served.
 MAX_REQUESTS = 1000

@@ -322,7 +322,8 @@ def _union(shapes: Iterable[Shape]) -> Shape:
                 members[place] = None
             else:
                 members[member] = None
-    if UNKNOWN in members:
+    # Each level is within the bound; unions within unions are one union.
+    if UNKNOWN in members or len(members) > MAX_BRANCHES:
         return UNKNOWN
     distinct = Literals(tuple(value for _, value in dict.fromkeys(_typed(tuple(literals)))))
     found = tuple(distinct if isinstance(member, Literals) else member for member in members)

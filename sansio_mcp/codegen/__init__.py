@@ -131,6 +131,8 @@ def generate(
         if oversize == "refuse":
             raise
         return _shrunk(make, heading, facades, digest, refused)
+    except RecursionError:
+        raise SchemaTooLarge("their types are nested deeper than what is left of the caller's stack") from None
 
 
 _Make: TypeAlias = Callable[[Heading, Sequence[Facade], Digest], Generated]

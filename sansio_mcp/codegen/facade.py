@@ -12,7 +12,7 @@ from sansio_mcp.protocol import ToolDescriptor
 from sansio_mcp.schema import Param, WholeValue, plan
 from sansio_mcp.shapes import Budget, Map, Record, Shape, Shaper, children
 
-from .text import quote
+from .text import MAX_NOTE, quote
 
 # What one function of any target can take (the BEAM's limit is 255 arguments, and one takes what is optional there).
 # The widest recorded tool has 53.
@@ -103,8 +103,10 @@ def notes(subject: Facade) -> list[tuple[str, str | None]]:
 def _collect(path: str, shape: Shape, found: list[tuple[str, str | None]]) -> None:
     if isinstance(shape, Record):
         for member in shape.fields:
-            found.append((f"{path}.{member.name}", member.note))
-            _collect(f"{path}.{member.name}", member.shape, found)
+            # It is shown cut in any case, and the keys of a hostile schema may be long at each level.
+            inner = f"{path}.{member.name[:MAX_NOTE]}"[: 2 * MAX_NOTE]
+            found.append((inner, member.note))
+            _collect(inner, member.shape, found)
     else:
-        for inner in children(shape):
-            _collect(path, inner, found)
+        for part in children(shape):
+            _collect(path, part, found)

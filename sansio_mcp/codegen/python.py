@@ -57,8 +57,10 @@ class Types:
                 return " | ".join(self.annotation(member, wanted) for member in members)
             case Literals(values):
                 return self._literals(shape, [value_text(value) for value in values], wanted)
-            case Record():
+            case Record(fields) if all(member.name for member in fields):
                 return self._record(shape, wanted)
+            case Record():  # A TypedDict may not have an empty key, says pyright.
+                return f"dict[str, {ANY}]"
             case _:
                 return ANY
 

@@ -35,7 +35,7 @@ def breach(source: str, heading: Heading, facades: Sequence[Facade], digest: Dig
     except _BreachError as found:
         return str(found)
     # The parser raises any of these: on bad text, on brackets too deep for it, on digits past the interpreter's limit.
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except (SyntaxError, ValueError, MemoryError) as error:
         return f"text that Python does not parse ({type(error).__name__})"
     return None
 

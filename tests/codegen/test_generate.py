@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
+import tracemalloc
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 
 from sansio_mcp import codegen
 from sansio_mcp.calls import UNSET, Call
-from sansio_mcp.codegen import Generated, describe, generate, listing_digest, refusals
+from sansio_mcp.codegen import Generated, SchemaTooLarge, describe, generate, listing_digest, refusals
 from sansio_mcp.errors import GenerateError, LocalProtocolError
 from sansio_mcp.jsontext import JsonValue
 from sansio_mcp.names import mangle, mangle_label
@@ -353,3 +355,53 @@ def top_level(rest: str) -> list[tuple[str, str]]:
     if flat.startswith("arguments: dict, /"):
         return []
     return [cast("tuple[str, str]", re.findall(r"^(\w+)(\??):", each.strip())[0]) for each in flat.split(",") if each]
+
+
+def test_unions_within_unions_are_bounded_as_one() -> None:
+    def member(number: int) -> JsonValue:
+        return {"type": "object", "properties": {f"k{number}": {"type": "null"}}}
+
+    choice: JsonValue = {
+        "anyOf": [{"anyOf": [member(outer * 32 + inner) for inner in range(32)]} for outer in range(32)]
+    }
+    made = generate("s", [ToolDescriptor("t", {"type": "object", "properties": {"a": choice}})])
+    assert "a: _mcp.Json | _mcp.Unset" in made.source
+
+
+def test_a_stack_that_is_used_up_is_a_refusal_and_no_breach() -> None:
+    choice: JsonValue = {"anyOf": [{"type": "object", "properties": {f"k{number}": {}}} for number in range(32)]}
+    tools = [ToolDescriptor("t", {"type": "object", "properties": {"a": {"type": "array", "items": choice}}})]
+    found = set()
+
+    def fall(depth: int) -> None:
+        if depth:
+            fall(depth - 1)
+            return
+        try:
+            generate("s", tools)
+            found.add("made")
+        except SchemaTooLarge:
+            found.add("refused")
+
+    for depth in range(0, sys.getrecursionlimit(), 20):
+        try:
+            fall(depth)
+        except RecursionError:
+            break
+    assert found == {"made", "refused"}
+
+
+def test_a_long_key_with_many_members_below_costs_its_length_once() -> None:
+    inner: JsonValue = {"type": "object", "properties": {f"k{number}": {} for number in range(5_000)}}
+    outer: JsonValue = {"type": "object", "properties": {"x" * 250_000: inner}}
+    tracemalloc.start()
+    generate("s", [ToolDescriptor("t", {"type": "object", "properties": {"a": outer}})])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 64 * 2**20
+
+
+def test_an_empty_key_makes_a_map() -> None:
+    inner: JsonValue = {"type": "object", "properties": {"": {"type": "string"}}}
+    made = generate("s", [ToolDescriptor("t", {"type": "object", "properties": {"a": inner}})])
+    assert "a: dict[str, _mcp.Json] | _mcp.Unset" in made.source

@@ -151,6 +151,14 @@ def a_waiter_still_waits(span: float) -> bool:
     return Settle(call_id, RetirementTimedOut(10.0)) not in client.drain()
 
 
+def tools_are_listed(count: int) -> bool:
+    client = ready()
+    client.list_tools(0.0)
+    result = {"tools": [{"name": "t", "inputSchema": {}}] * count}
+    client.receive_data(json.dumps({"jsonrpc": "2.0", "id": 2, "result": result}).encode() + b"\n", 0.0)
+    return any(isinstance(each, Settle) and isinstance(each.outcome, ToolListing) for each in client.drain())
+
+
 def last_words_are_whole(size: int) -> bool:
     client = ready()
     words = "a" + "w" * (size - 1)
@@ -195,6 +203,16 @@ EDGES: dict[str, tuple[float, float, float, Callable[..., bool]]] = {
             == ServerRequest("é" * size, "m")
         ),
     ),
+    "jsonrpc.MAX_BATCH_MEMBERS": (
+        4096,
+        4096,
+        4097,
+        within(
+            lambda size: jsonrpc.decode(
+                b"[" + b",".join([b'{"jsonrpc":"2.0","method":"m"}'] * size) + b"]", batches=True
+            )
+        ),
+    ),
     "stdio.HEAD_BYTES": (256, 256, 257, head_is_whole),
     "stdio._SMALL_BYTES": (512, 511, 512, gathered),
     "options.MAX_TIMEOUT": (1e6, 1e6, math.nextafter(1e6, math.inf), time_is_taken),
@@ -208,6 +226,7 @@ EDGES: dict[str, tuple[float, float, float, Callable[..., bool]]] = {
     "options.MAX_ANOMALIES": (1000, 1000, 1001, strays_are_survived),
     "options.MAX_TOOL_PAGES": (64, 64, 65, pages_are_listed),
     "options.MAX_LISTING_BYTES": (67_108_864, 67_108_864, 67_108_865, bytes_are_listed),
+    "options.MAX_LISTING_TOOLS": (10_000, 10_000, 10_001, tools_are_listed),
     "options.MAX_REQUESTS": (1000, 1000, 1001, requests_are_answered),
     "options.REQUEST_WINDOW": (60.0, 60.0, 59.999, a_window_has_passed),
     "options.MAX_NAME_CODE_POINTS": (200, 200, 201, name_is_taken),

@@ -46,7 +46,7 @@ from sansio_mcp import (
     VersionUnsupported,
     Write,
 )
-from sansio_mcp.options import MAX_REQUESTS, REQUEST_WINDOW
+from sansio_mcp.options import MAX_LISTING_TOOLS, MAX_REQUESTS, REQUEST_WINDOW
 from sansio_mcp.protocol import SUPPORTED_VERSIONS, JsonObject
 
 LENIENT = Options(posture=Posture.LENIENT)
@@ -482,6 +482,18 @@ def test_a_listing_without_end_is_given_up(options: Options, pages: list[str], r
     assert isinstance(requests, Write)
     assert len(requests.data.splitlines()) == len(pages)
     assert last == Settle(call_id, TooManyPages(options.max_tool_pages, reason))
+
+
+@pytest.mark.parametrize("posture", list(Posture))
+def test_a_listing_of_one_tool_too_many_is_given_up_before_it_is_read(posture: Posture) -> None:
+    for count, outcome in (
+        (MAX_LISTING_TOOLS + 1, TooManyPages(64, f"it has more than {MAX_LISTING_TOOLS} tools")),
+        (MAX_LISTING_TOOLS, ToolListing((descriptor("a"),) * MAX_LISTING_TOOLS)),
+    ):
+        client = ready(Options(posture=posture))
+        call_id = client.list_tools(0.0)
+        client.receive_data(line(id=2, result={"tools": [tool("a")] * count}), 0.0)
+        assert settled(client) == {call_id: outcome}
 
 
 def test_exactly_max_tool_pages_are_a_listing() -> None:

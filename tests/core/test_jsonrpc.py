@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sansio_mcp import jsonrpc, jsontext
 from sansio_mcp.errors import BadMessage, CorruptionReport, MalformedMessage
 from sansio_mcp.jsonrpc import (
+    MAX_BATCH_MEMBERS,
     Batch,
     Decoded,
     ErrorWithoutId,
@@ -487,3 +488,11 @@ def test_any_bytes_are_a_message_or_a_fault(line: bytes, batches: bool) -> None:
     assert isinstance(found, MalformedMessage) != readable
     if isinstance(found, MalformedMessage):
         assert found.id == recover_id(line)
+
+
+def test_a_batch_of_one_message_too_many_is_refused() -> None:
+    def batch(count: int) -> bytes:
+        return b"[" + b",".join([b'{"jsonrpc":"2.0","method":"m"}'] * count) + b"]"
+
+    assert decode(batch(MAX_BATCH_MEMBERS), batches=True) == Batch((Notification("m"),) * MAX_BATCH_MEMBERS)
+    assert decode(batch(MAX_BATCH_MEMBERS + 1), batches=True) == BadMessage("a batch must be of at most 4096 messages")
