@@ -12,7 +12,7 @@ from math import inf
 from time import monotonic
 from typing import Unpack
 
-from sansio_mcp.errors import CallTimedOut, LocalProtocolError, McpError
+from sansio_mcp.errors import CallTimedOut, LocalProtocolError, McpError, Unavailable
 from sansio_mcp.outputs import CallId, Outcome, Settle
 
 from .async_face import AsyncServer, Connecting
@@ -125,6 +125,9 @@ class Server(AsyncServer):
         for descriptor in list(self._readers):
             self._forget(descriptor)
         super()._release()
+        # An exception can strike where an outcome is on its way to them.
+        for call_id in list(self._waiting):
+            self._settle(call_id, Settle(call_id, Unavailable(self._client.reason or "")))
 
 
 prepare = Server

@@ -112,6 +112,7 @@ class Base:
         except BaseException:
             self._client.kill(monotonic(), "the caller was interrupted in the middle of a message")
             self._carry_out()
+            self.process.kill()  # The client asks for it once, and that may be what was interrupted.
             raise
 
     def _read(self) -> None:

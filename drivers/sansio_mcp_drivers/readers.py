@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from functools import partial
 from math import inf
-from threading import Event, Lock, Thread, current_thread, get_ident
+from threading import Event, ExceptHookArgs, Lock, Thread, current_thread, get_ident
 from time import monotonic
 from typing import Any, Unpack
 from weakref import WeakSet
 
+from sansio_mcp.errors import Unavailable
 from sansio_mcp.outputs import CallId, Outcome, Settle
 
 from .base import Settings
@@ -44,8 +46,9 @@ class Waiter:
         self.future, self.read = future, read
 
     def tell(self, settle: Settle | None = None) -> None:
-        """Say that it has come."""
-        self.settle, self.done = settle, True
+        """Say that it has come. What was told first stands."""
+        if not self.done:
+            self.settle, self.done = settle, True
         self.wake()
 
     def wake(self) -> None:
@@ -60,16 +63,17 @@ class Waiter:
         return self.settle.unwrap()
 
     def complete(self) -> None:
-        """Complete the future, and run the callbacks that others gave it."""
-        if self.future is None or not self.future.set_running_or_notify_cancel():
-            return
-        try:
-            outcome = self.unwrap()
-            result = outcome if self.read is None else self.read(outcome)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is for whoever holds the future
-            self.future.set_exception(error)
-        else:
-            self.future.set_result(result)
+        """Complete the future once, and run the callbacks that others gave it."""
+        future, self.future = self.future, None
+        # Whoever holds it may have begun or completed it, though neither is theirs to do.
+        with contextlib.suppress(RuntimeError, InvalidStateError):
+            if future is not None and (future.running() or future.set_running_or_notify_cancel()):
+                try:
+                    result = self.unwrap() if self.read is None else self.read(self.unwrap())
+                except BaseException as error:  # noqa: BLE001 - whatever it is, it is for whoever holds the future
+                    future.set_exception(error)
+                else:
+                    future.set_result(result)
 
 
 class Readers(SyncServer):
@@ -111,11 +115,17 @@ class Readers(SyncServer):
 
     def _settle(self, call_id: CallId, output: Settle) -> None:
         self._settles += 1
-        waiter = self._waiting.pop(call_id, None)
+        waiter = self._waiting.get(call_id)
         if waiter is not None:
             self._followers.pop(waiter, None)
             waiter.tell(output)
             self._hand_over(waiter)
+            self._waiting.pop(call_id, None)  # Last, so that `_settle_rest` finds it if a Ctrl-C strikes before.
+
+    def _settle_rest(self) -> None:
+        """After the end, tell whoever still waits: a Ctrl-C can strike where an outcome is on its way to them."""
+        for call_id in list(self._waiting):
+            self._settle(call_id, Settle(call_id, Unavailable(self._client.reason or "")))
 
     def _wait(self, waiter: Waiter, until: float = inf) -> None:
         """Wait until it has come, or the time has; read for all meanwhile, if nobody else does."""
@@ -174,29 +184,39 @@ class Readers(SyncServer):
         return True
 
     def _ring(self) -> None:
-        if self._bell is None or self._reader == get_ident():
+        if self._reader == get_ident():
             return
-        if self._reader is not None:
+        if self._bell is not None and self._reader is not None:
             if self.evidence is not None or self._watched != (self._due, self.process.wants_write):
                 with contextlib.suppress(BlockingIOError):
                     os.write(self._bell[1], b"\0")
         elif self.evidence is not None:
-            for end in self._bell:
+            self._settle_rest()
+            ends, self._bell = self._bell or (), None
+            for end in ends:
                 os.close(end)
-            self._bell = None
             self._call.set()
 
     def _attend(self) -> None:
-        """Run the server's own thread, until the end."""
+        """Run the server's own thread, until all are told of the end.
+
+        What a callback raises beside an `Exception`, such as `SystemExit`, goes to `threading.excepthook`.
+        """
         while self._thread is not None:
             readers = self._readers
             called = self._call.wait(IDLE_SECONDS)
             self._call.clear()
-            self._complete()
+            try:
+                self._complete()
+            except BaseException as error:  # noqa: BLE001 - other futures wait for this thread
+                self._call.set()
+                with contextlib.suppress(BaseException):
+                    threading.excepthook(ExceptHookArgs((type(error), error, error.__traceback__, current_thread())))
             if called or readers == self._readers:
                 self._read_until(partial(self._relieved, self._settles))
             with self._lock:
-                if self.evidence is not None and not self._completed:
+                self._ring()  # Another thread may have been cut short where it did so.
+                if self._bell is None and not self._completed:
                     self._thread = None
 
     def _relieved(self, settles: int) -> bool:

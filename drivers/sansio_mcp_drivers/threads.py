@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Any, TypeVar, Unpack, overload
 
 from sansio_mcp.calls import Call, Result
-from sansio_mcp.errors import CallTimedOut
+from sansio_mcp.errors import CallTimedOut, Unavailable
 from sansio_mcp.options import DEFAULT_WITHIN
 from sansio_mcp.outputs import CallId, Evidence, Outcome, Settle
 from sansio_mcp.protocol import CallToolResult
@@ -62,7 +62,10 @@ class Server(Readers):
 
     def shutdown(self, within: float = DEFAULT_WITHIN, grace: float | None = None) -> Evidence:
         """End the connection in good order and return the evidence, as in every driver. Its own thread ends too."""
-        evidence = super().shutdown(within, grace)
+        try:
+            evidence = super().shutdown(within, grace)
+        except Unavailable:  # Told by `_settle_rest`, so the evidence is known.
+            evidence = super().shutdown(within, grace)
         self._join()
         return evidence
 
@@ -91,7 +94,7 @@ class Server(Readers):
                 self._wait(place, asked + limit)
             finally:
                 with self._lock:
-                    if not place.done:
+                    if place in self._queue:
                         self._queue.remove(place)
                     self._leave(place)
             if not place.done:
@@ -100,6 +103,11 @@ class Server(Readers):
     def _settle(self, call_id: CallId, output: Settle) -> None:
         super()._settle(call_id, output)
         self._free_place()
+
+    def _settle_rest(self) -> None:
+        super()._settle_rest()
+        while self._queue:
+            self._free_place()
 
     def _forget(self, call_id: CallId) -> None:
         with self._lock:
@@ -114,9 +122,10 @@ class Server(Readers):
 
     def _free_place(self) -> None:
         if self._queue:
-            place = self._queue.popleft()
+            place = self._queue[0]
             self._followers.pop(place, None)
             place.tell()
+            self._queue.popleft()
 
 
 prepare = Server

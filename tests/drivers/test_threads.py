@@ -324,6 +324,126 @@ def test_a_ctrl_c_at_any_point_leaves_an_honest_connection(argv: Argv) -> None:
         signal.signal(signal.SIGALRM, previous)
 
 
+HOLDING = """
+handshake()
+held = read()
+answer(read(), text("late"))
+time.sleep(0.3)
+answer(held, text("held"))
+read()
+"""
+
+
+@contextmanager
+def struck(monkeypatch: pytest.MonkeyPatch, server: threads.Server, method: str) -> Iterator[None]:
+    """Let a Ctrl-C strike the main thread once, where it enters the method."""
+    real, strikes = getattr(server, method), [KeyboardInterrupt]
+
+    def strike(*arguments: Any) -> Any:
+        if strikes and threading.current_thread() is threading.main_thread():
+            raise strikes.pop()
+        return real(*arguments)
+
+    monkeypatch.setattr(server, method, strike)
+    yield
+    assert not strikes
+
+
+@pytest.mark.parametrize("method", ["_settle", "_hand_over"])
+@pytest.mark.parametrize("kind", ["caller", "future"])
+def test_an_outcome_that_a_ctrl_c_cuts_off_is_settled_all_the_same(
+    argv: Argv, monkeypatch: pytest.MonkeyPatch, method: str, kind: str
+) -> None:
+    outcomes: list[object] = []
+
+    def call() -> None:
+        try:
+            outcomes.append(server.submit("x").result() if kind == "future" else server.call_tool("x"))
+        except Unavailable as error:
+            outcomes.append(error)
+
+    server = threads.connect(argv(HOLDING))
+    with struck(monkeypatch, server, method):
+        other = threading.Thread(target=after, args=(0.2, call), daemon=True)
+        other.start()
+        with pytest.raises(KeyboardInterrupt):
+            server.call_tool("hold")
+    other.join(SECONDS)
+    assert not other.is_alive()
+    assert len(outcomes) == 1
+    told = outcomes[0]
+    assert "interrupted" in str(told) if isinstance(told, Unavailable) else method == "_hand_over"
+    assert isinstance(server.shutdown(), Exited)
+    assert not server._waiting
+
+
+def test_a_place_that_a_ctrl_c_cuts_off_is_free_at_the_end(argv: Argv, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = threads.connect(argv("handshake(); answer(read(), {}); time.sleep(60)"), options=Options(max_in_flight=1))
+    with struck(monkeypatch, server, "_free_place"), ThreadPoolExecutor(2) as pool:
+        others = [pool.submit(after, 0.2, lambda: server.call_tool("next", timeout=60)) for _ in range(2)]
+        with pytest.raises(KeyboardInterrupt):
+            server.call_tool("first")
+        with within(5):
+            assert all(isinstance(other.exception(SECONDS), Unavailable) for other in others)
+    assert isinstance(server.shutdown(), Exited)
+
+
+def test_a_kill_that_a_ctrl_c_cuts_off_is_done_all_the_same(argv: Argv, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = threads.connect(argv(SILENT))
+    real, strikes = server.process.kill, [KeyboardInterrupt]
+
+    def kill() -> None:
+        if strikes:
+            raise strikes.pop()
+        real()
+
+    monkeypatch.setattr(server.process, "kill", kill)
+    with pytest.raises(KeyboardInterrupt):
+        server.kill()
+    assert server.shutdown(within=SECONDS) == Exited(-signal.SIGKILL, forced=True, group_empty=True)
+
+
+def test_a_shutdown_whose_evidence_a_ctrl_c_cuts_off_returns_it(argv: Argv, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = threads.connect(argv(ECHO))
+    with ThreadPoolExecutor(1) as pool, struck(monkeypatch, server, "_settle"):
+        ending = pool.submit(after, 0.2, server.shutdown)
+        with pytest.raises(KeyboardInterrupt):
+            server._wait(readers.Waiter())
+        assert ending.result(SECONDS) == CLEAN
+
+
+def test_nothing_that_a_callback_raises_ends_the_servers_thread(argv: Argv, monkeypatch: pytest.MonkeyPatch) -> None:
+    reported: list[object] = []
+
+    def report(args: threading.ExceptHookArgs) -> None:
+        reported.append(args.exc_type)
+        raise KeyError("a hook may fail as well")
+
+    def leave(_future: object) -> None:
+        sys.exit(1)
+
+    monkeypatch.setattr(threading, "excepthook", report)
+    with threads.connect(argv("handshake(); time.sleep(0.3); echo()")) as server:
+        server.submit("echo", {}).add_done_callback(leave)
+        assert [server.submit("echo", {}).result(SECONDS).text for _ in range(3)] == ["{}"] * 3
+        assert reported == [SystemExit]
+
+
+def test_nothing_that_a_holder_does_with_a_future_ends_the_servers_thread(argv: Argv) -> None:
+    slow = (
+        "handshake(); requests = [read() for _ in range(4)]; [answer(each, text('here')) for each in requests]; echo()"
+    )
+    with threads.connect(argv(slow)) as server:
+        begun, completed, dropped = (server.submit("slow") for _ in range(3))
+        begun.set_running_or_notify_cancel()
+        completed.set_exception(KeyError("mine"))
+        dropped.cancel()
+        assert server.call_tool("slow").text == "here"
+        assert server.submit("echo", {}).result(SECONDS).text == "{}"
+        assert begun.result(SECONDS).text == "here"
+        assert isinstance(completed.exception(0), KeyError)
+
+
 def test_a_forked_child_is_told_that_the_server_is_not_its_own(argv: Argv) -> None:
     with threads.connect(argv(ECHO)) as server, server._lock:
         pid = os.fork()
