@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -22,9 +23,30 @@ from .spawn import Spawn
 _REFERENCE = re.compile(r"\$\{([^{}]*)\}")
 _VARIABLE = re.compile(r"(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
 
-# What stands behind such a flag or before such a name's value is not shown. It only has to catch what people do.
-_SECRET = re.compile(r"(key|token|secret|passw|credential|auth)", re.IGNORECASE)
-_PASSWORD_IN_URL = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+# A config file is written by hand, and this is far above what anybody wrote.
+MAX_CONFIG_BYTES = 2**20
+
+# As many names as a line of an error can hold.
+MAX_NAMED = 12
+
+# The kinds of references that VS Code knows; what stands behind another colon may be a value.
+_ASKED_FOR = re.compile(r"(?:(?:input|command|config|env):)?[A-Za-z_][A-Za-z0-9_]*")
+
+# The value that stands behind such a name is not shown. It only has to catch what people do.
+_SECRET = re.compile(
+    r"key|token|secret|passw|passphrase|pwd|credential|auth|cookie|bearer|(?<![a-z])(?:pat|pass|sig)(?![a-z])",
+    re.IGNORECASE,
+)
+# Possessive, and only from the beginning of a name: a long word is gone through once.
+_NAMED = re.compile(r"(?<![\w.-])([\w.-]++)(\\*[\"']?\s*+[:=]\s*+|\s++)")
+_WHOLE = re.compile(r"([\w.-]++)(\s*+[:=]\s*+)(?=(.*))", re.DOTALL)
+_QUOTED = r"""\\*"[^"]*|\\*'[^']*"""
+_HEADER_VALUE = re.compile(rf"""{_QUOTED}|[^\n"']*""")
+_WORD_VALUE = re.compile(rf"""{_QUOTED}|[^\s&"']*""")
+_BEARER = re.compile(r"(?i)\b(bearer\s+)(\S+)")
+_REFERENCED = re.compile(r"(?:(?:bearer|basic|token)\s+)?\$\{(?:env:)?[a-z_][a-z0-9_]*\}", re.IGNORECASE)
+_OPTION = re.compile(r"-[^\s=:]*")
+_UNBROKEN = re.compile(r"""[^\s"']+""")
 HIDDEN = "***"
 
 
@@ -74,19 +96,31 @@ class Configured:
             return str(error).removeprefix(f"{quote(self.name)} of {self.place.path}: ")
         return None
 
+    def meant(self, environ: Mapping[str, str] = os.environ) -> object:
+        """Return something that is equal for two of them only if both run the same, or neither runs at all.
+
+        The text alone would not do: what it stands for depends on the folder of its file.
+        """
+        try:
+            return self.spawn(environ)
+        except ConfigError:
+            return self.entry
+
     def _expand(self, text: str, environ: Mapping[str, str]) -> str:
         """Put in what `${...}` stands for, once: what comes in is not looked at again."""
 
         def value(match: re.Match[str]) -> str:
             inside = match[1]
             if inside == "workspaceFolder":
-                folder = self.place.path.parent
+                folder = self.place.path.absolute().parent
                 return str(folder.parent if folder.name in (".vscode", ".cursor") else folder)
             if inside == "userHome":
                 return str(Path.home())
             form = _VARIABLE.fullmatch(inside)
             if form is None:
-                raise ConfigError(f"it asks for {quote(match[0])}, which only its own host can tell")
+                asked = _ASKED_FOR.match(inside)
+                what = "something" if asked is None else quote(asked[0])
+                raise ConfigError(f"it asks for {what} in a form which only its own host can tell")
             name, default = form[1], form[2]
             return _variable(name, environ) if default is None else environ.get(name) or default
 
@@ -107,22 +141,37 @@ class Config:
     refused: tuple[tuple[Place, str], ...]
     """Files that could not be read, and why."""
 
-    def find(self, name: str) -> Configured:
+    def find(self, name: str, environ: Mapping[str, str] = os.environ) -> Configured:
         """Return the server of that name.
 
         Raises:
-            ConfigError: there is none, or files differ on what it is: a file that came with a project must not be able
-                to take the place of what a name meant before.
+            ConfigError: there is none, or files differ on what it is, or one that may hold it could not be read: a file
+                that came with a project must not be able to take the place of what a name meant before.
         """
         found = [each for each in self.servers if each.name == name]
+        unread = "; ".join(f"{place.path} could not be read: {reason}" for place, reason in self.refused)
         if not found:
-            names = ", ".join(sorted({quote(each.name) for each in self.servers})) or "none"
-            unread = "".join(f"; {place.path} could not be read: {reason}" for place, reason in self.refused)
-            raise ConfigError(f"no config file has a server {quote(name)}; there are: {names}{unread}")
-        if any(each.entry != found[0].entry for each in found):
-            files = " and ".join(dict.fromkeys(str(each.place.path) for each in found))
-            raise ConfigError(f"{quote(name)} is another server in each of {files}; choose one with --config")
+            names = some_of(sorted({quote(each.name) for each in self.servers}))
+            told = f"; {unread}" if unread else ""
+            raise ConfigError(f"no config file has a server {quote(name)}; there are: {names}{told}")
+        files = list(dict.fromkeys(str(each.place.path) for each in found))
+        if any(each.meant(environ) != found[0].meant(environ) for each in found):
+            if len(files) == 1:
+                raise ConfigError(f"{quote(name)} is two servers in {files[0]}")
+            raise ConfigError(
+                f"{quote(name)} is another server in each of {' and '.join(files)}; choose one with --config"
+            )
+        if unread:
+            raise ConfigError(
+                f"{quote(name)} may be another server: {unread}; `--config {files[0]}` reads that one only"
+            )
         return found[0]
+
+
+def some_of(names: Sequence[str]) -> str:
+    """Return names for a line of an error: all, or the first ones and how many more there are."""
+    more = [f"{len(names) - MAX_NAMED} more"] if len(names) > MAX_NAMED else []
+    return ", ".join((*names[:MAX_NAMED], *more)) or "none"
 
 
 def load(places: Iterable[Place], folder: Path | None = None) -> Config:
@@ -131,7 +180,7 @@ def load(places: Iterable[Place], folder: Path | None = None) -> Config:
     refused: list[tuple[Place, str]] = []
     for place in places:
         try:
-            text = place.path.read_text(encoding="utf-8-sig")
+            text = _text(place.path)
             entries = read(text, toml=place.path.suffix == ".toml", folder=str(folder or Path.cwd()))
         except (FileNotFoundError, NotADirectoryError):
             continue
@@ -144,6 +193,18 @@ def load(places: Iterable[Place], folder: Path | None = None) -> Config:
         else:
             servers += [Configured(entry, place) for entry in entries]
     return Config(tuple(servers), tuple(refused))
+
+
+def _text(path: Path) -> str:
+    # A FIFO without a writer would be waited for.
+    number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    with open(number, "rb") as file:  # noqa: PTH123 - a Path opens no descriptor
+        if not stat.S_ISREG(os.fstat(number).st_mode):
+            raise ConfigError("it is not a regular file")
+        data = file.read(MAX_CONFIG_BYTES + 1)
+    if len(data) > MAX_CONFIG_BYTES:
+        raise ConfigError(f"it is larger than {MAX_CONFIG_BYTES} bytes")
+    return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def from_file(path: Path) -> Config:
@@ -200,11 +261,42 @@ def shown(command: Sequence[str]) -> list[str]:
     words: list[str] = []
     hide_next = False
     for word in command:
-        name, equals, value = word.partition("=")
-        if hide_next and not word.startswith("${"):
-            word, equals = HIDDEN, ""  # noqa: PLW2901 - it is shown in its place
-        hide_next = word.startswith("-") and not equals and _SECRET.search(word) is not None
-        if equals and _SECRET.search(name) and not value.startswith("${"):
-            word = f"{name}={HIDDEN}"  # noqa: PLW2901 - the same
-        words.append(sanitize(_PASSWORD_IN_URL.sub(HIDDEN, word)))
+        hidden = _hidden(word) if hide_next else _masked(word)
+        hide_next = _OPTION.fullmatch(word) is not None and _SECRET.search(word) is not None
+        words.append(sanitize(hidden))
     return words
+
+
+def _hidden(value: str) -> str:
+    """Return what is shown for a secret; a reference to a variable is none."""
+    return value if _REFERENCED.fullmatch(value.strip()) else HIDDEN
+
+
+def _masked(text: str) -> str:
+    """Hide what stands behind telling names, whether the text is a flag, a header, a URL or a line for a shell."""
+    if (whole := _WHOLE.match(text)) and _SECRET.search(whole[1]):
+        return whole[0] + _hidden(whole[3])
+    parts: list[str] = []
+    text = _UNBROKEN.sub(_without_password, text)
+    at = 0
+    while match := _NAMED.search(text, at):
+        parts.append(text[at : match.end()])
+        at = match.end()
+        separator = match[2].strip()
+        if (separator or match[1].startswith("-")) and _SECRET.search(match[1]):
+            value = (_HEADER_VALUE if separator.endswith(":") else _WORD_VALUE).match(text, at)
+            if value is not None and value[0]:
+                parts.append(_hidden(value[0]))
+                at = value.end()
+    parts.append(text[at:])
+    return _BEARER.sub(lambda found: found[1] + _hidden(found[2]), "".join(parts))
+
+
+def _without_password(match: re.Match[str]) -> str:
+    """Hide what stands before the last `@` of a URL, if its authority has what only a user's part can have."""
+    before, slashes, rest = match[0].partition("://")
+    authority = rest.partition("/")[0]
+    _, colon, port = authority.rpartition(":")
+    if "@" not in rest or not ("@" in authority or (colon and not port.isdigit())):
+        return match[0]
+    return f"{before}{slashes}{HIDDEN}@{rest.rpartition('@')[2]}"

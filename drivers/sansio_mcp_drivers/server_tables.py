@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeGuard
 
 from attrs import field, frozen
 
-from sansio_mcp.codegen.text import quote
+from sansio_mcp.codegen.text import MAX_NOTE, clean, quote
 from sansio_mcp.errors import McpError
 from sansio_mcp.names import MAX_GLEAM_NAME, gleam_mangle
 
@@ -26,6 +26,9 @@ Table: TypeAlias = Mapping[str, Any]
 _HOST_KEYS = ("mcpServers", "servers", "context_servers", "mcp_servers")
 _HTTP_KEYS = ("url", "serverUrl", "httpUrl")
 _OUR_KEYS = ("command", "api_key_env")
+
+# `tomllib` takes time and memory in the square of the dots of a key, and a key is on one line.
+_MAX_DOTS = 128
 
 # It would be the package of the generated modules' own plumbing.
 _RESERVED = "internal"
@@ -73,25 +76,31 @@ def read(text: str, *, toml: bool, folder: str = "") -> list[Entry]:
 
 
 def _toml(text: str) -> object:
+    if any(line.count(".") > _MAX_DOTS for line in text.split("\n")):
+        raise ConfigError(f"it has a line with more than {_MAX_DOTS} dots")
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"it is not TOML: {error}") from None
+        raise ConfigError(f"it is not TOML: {clean(str(error), MAX_NOTE)}") from None
 
 
-_STRING_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_STRING_OR_COMMA = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])', re.DOTALL)
+# What has no end reaches to the end of the text: if it were no match there, every later quote would be tried as a
+# beginning, which takes time in the square of the text. It stays as it is, and is then no JSON.
+_STRING = r'(?P<kept>"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|/\*(?:(?!\*/).)*\Z)'
+_STRING_OR_COMMENT = re.compile(rf"/\*.*?\*/|//[^\n]*|{_STRING}", re.DOTALL)
+_STRING_OR_COMMA = re.compile(rf",(?=\s*[}}\]])|{_STRING}", re.DOTALL)
 
 
 def _blank(match: re.Match[str]) -> str:
-    return match[0] if match[0].startswith('"') else re.sub(r"\S", " ", match[0])
+    return match[0] if match["kept"] else re.sub(r"\S", " ", match[0])
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        twice = next(key for index, (key, _) in enumerate(pairs) if key in dict(pairs[:index]))
-        raise ConfigError(f"the key {quote(twice)} is there twice")
+    found = dict[str, object]()
+    for key, value in pairs:
+        if key in found:
+            raise ConfigError(f"the key {quote(key)} is there twice")
+        found[key] = value
     return found
 
 

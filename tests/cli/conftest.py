@@ -20,9 +20,11 @@ Start = Callable[..., "subprocess.Popen[str]"]
 def start() -> Start:
     """Start the program with these words, in a folder, with variables of its own."""
 
-    def start(*words: str, cwd: Path | None = None, env: dict[str, str] | None = None) -> subprocess.Popen[str]:
+    def start(
+        *words: str, cwd: Path | None = None, env: dict[str, str] | None = None, before: str = ""
+    ) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [sys.executable, "-c", "from sansio_mcp_drivers.cli import main; main()", *words],
+            [sys.executable, "-c", f"{before}\nfrom sansio_mcp_drivers.cli import main; main()", *words],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -8,7 +8,7 @@ import click
 import pytest
 
 from sansio_mcp import ToolDescriptor
-from sansio_mcp_drivers.cli.call_arguments import arguments
+from sansio_mcp_drivers.cli.call_arguments import MAX_DOTS, arguments
 
 PROPERTIES: dict[str, Any] = {
     "text": {"type": "string"},
@@ -81,6 +81,7 @@ def test_words_to_arguments(pairs: list[str], expected: object) -> None:
         (["any=1", "any=2"], "'any' is there twice"),
         (["any=1", "any.x=2"], "leads into 'any'"),
         (["count:=x"], "'count' is no JSON"),
+        ([".".join("a" * 1500) + "=1"], "leads deeper than 64 objects"),
         (
             ["text=@/no/such"],
             """cannot read /no/such: No such file or directory; the text itself is text:='"@/no/such"'""",
@@ -96,6 +97,21 @@ def test_words_that_are_refused(pairs: list[str], complaint: str) -> None:
 def test_a_tool_that_takes_nothing_else_says_what_it_takes() -> None:
     with pytest.raises(click.UsageError, match="'t' has no parameter 'other'; it has: 'text', 'maybe'"):
         arguments(["other=1"], None, tool(additionalProperties=False))
+
+
+def test_as_many_dots_as_are_allowed_lead_somewhere() -> None:
+    given: Any = arguments([".".join("a" * (MAX_DOTS + 1)) + "=1"], None, tool())
+    for _ in range(MAX_DOTS + 1):
+        given = given["a"]
+    assert given == 1
+
+
+def test_an_error_names_a_dozen_parameters_and_choices() -> None:
+    many: dict[str, Any] = {"type": "object", "properties": {f"p{n:02}": {"type": "string"} for n in range(40)}}
+    with pytest.raises(click.UsageError, match=r"it has: 'p00', .*'p11', 28 more$"):
+        arguments(["other=1"], None, ToolDescriptor("t", {**many, "additionalProperties": False}))
+    with pytest.raises(click.UsageError, match=r"an object of 'p00', .*'p11', 28 more, not 'x'$"):
+        arguments(["o=x"], None, ToolDescriptor("t", {"type": "object", "properties": {"o": many}}))
 
 
 def test_pairs_stand_above_the_object() -> None:

@@ -131,6 +131,8 @@ def test_demo_shows_every_step(run: Run) -> None:
             ["--timeout", "0.3", "tools", "--", sys.executable, "-c", MUTE], 1, "no answer within 0.3 s", id="mute"
         ),
         pytest.param(["--timeout", "-1", "tools", "--", "x"], 2, "must be above 0", id="bad timeout"),
+        pytest.param(["tools", "--timeout", "0", "--", "x"], 2, "--timeout must be above 0", id="no time"),
+        pytest.param(["tools", "--timeout", "nan", "--", "x"], 2, "--timeout must be above 0", id="no number"),
         pytest.param(["--env", "X", "tools", "--", "x"], 2, "--env wants NAME=VALUE", id="bad variable"),
         pytest.param(
             ["--strict", "--inherit-env", "tools", "--", sys.executable, "-c", BANNER],
@@ -224,7 +226,14 @@ def test_nobody_reading_is_no_traceback(start: Start) -> None:
 
 @pytest.mark.parametrize(
     ("number", "status"),
-    [pytest.param(signal.SIGINT, 130, id="Ctrl-C"), pytest.param(signal.SIGTERM, 143, id="SIGTERM")],
+    [
+        pytest.param(signal.SIGINT, 130, id="Ctrl-C"),
+        pytest.param(signal.SIGTERM, 143, id="SIGTERM"),
+        pytest.param(signal.SIGHUP, 129, id="SIGHUP"),
+        pytest.param(signal.SIGQUIT, 131, id="SIGQUIT"),
+        pytest.param(signal.SIGALRM, 142, id="SIGALRM"),
+        pytest.param(signal.SIGUSR1, 138, id="SIGUSR1"),
+    ],
 )
 def test_a_signal_ends_the_server_too(start: Start, number: signal.Signals, status: int, tmp_path: Path) -> None:
     server = f"open({str(tmp_path / 'pid')!r}, 'w').write(str(__import__('os').getpid())); import time; time.sleep(60)"
@@ -239,6 +248,64 @@ def test_a_signal_ends_the_server_too(start: Start, number: signal.Signals, stat
     assert "Traceback" not in said
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_under_nohup_a_hangup_is_nothing(start: Start, tmp_path: Path) -> None:
+    serve = (
+        f"open({str(tmp_path / 'pid')!r}, 'w').write('1'); import time; time.sleep(1); "
+        "from sansio_mcp_drivers.demo_server import main; main()"
+    )
+    nohup = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)"
+    with start("--inherit-env", "tools", "--", sys.executable, "-c", serve, before=nohup) as process:
+        deadline = time.monotonic() + BOUND
+        while not (tmp_path / "pid").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        process.send_signal(signal.SIGHUP)
+        process.communicate(timeout=BOUND)
+    assert process.returncode == 0
+
+
+SHUT = "import os, sys; os.close(1); sys.stdout = None"
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        pytest.param(["tools", "--", *HARBOR], 141, id="what is printed has no reader"),
+        pytest.param(["generate", "-o", "made.py", "--", *HARBOR], 0, id="nothing is printed"),
+        pytest.param(["tools", "--json", "--", "no-such-server-xyz"], 1, id="a failure"),
+    ],
+)
+def test_a_closed_stdout_is_no_bug(run: Run, tmp_path: Path, words: list[str], status: int) -> None:
+    done = run("--inherit-env", *words, before=SHUT, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (status, "")
+    assert "Traceback" not in done.stderr
+    assert "bug" not in done.stderr
+
+
+def test_a_closed_stdin_is_no_bug(run: Run) -> None:
+    words = ["call", "tide", "--arguments", "-", "--", *HARBOR]
+    done = run("--inherit-env", *words, before="import sys; sys.stdin = None")
+    assert (done.returncode, "cannot read stdin: it is closed" in done.stderr) == (2, True)
+
+
+def test_what_the_output_cannot_hold_is_escaped(run: Run, tmp_path: Path) -> None:
+    (tmp_path / ".mcp.json").write_text('{"mcpServers": {"\u2013": {"command": "x"}}}', encoding="utf-8")
+    done = run("servers", cwd=tmp_path, env={"HOME": str(tmp_path), "PYTHONIOENCODING": "latin-1"})
+    assert (done.returncode, done.stdout.split()[:2]) == (0, ["\\u2013", "x"])
+
+
+def test_an_error_names_a_dozen_tools(run: Run) -> None:
+    patch = (
+        "import sansio_mcp_drivers.cli.commands as commands, sansio_mcp as mcp, click\n"
+        "tools = tuple(mcp.ToolDescriptor(f't{n}', {}) for n in range(100))\n"
+        "commands.cli.get_command = lambda *_: click.Command('x', callback=lambda: "
+        "commands.pick(mcp.ToolListing(tools), 'nope'))"
+    )
+    done = run("x", before=patch)
+    assert "no tool 'nope'; it has: t0, t1," in done.stderr
+    assert "t11, 88 more" in done.stderr
 
 
 def test_bash_completes_commands_and_servers(run: Run, tmp_path: Path) -> None:

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from sansio_mcp.names import gleam_mangle
-from sansio_mcp_drivers.config import Config, Configured, Place, from_file, load, places, settings_folder, shown
+from sansio_mcp_drivers.config import (
+    MAX_CONFIG_BYTES,
+    Config,
+    Configured,
+    Place,
+    from_file,
+    load,
+    places,
+    settings_folder,
+    shown,
+    some_of,
+)
 from sansio_mcp_drivers.server_tables import ConfigError, Entry, name_fault, read
 
 HARBOR = [sys.executable, "-m", "sansio_mcp_drivers.demo_server"]
@@ -180,7 +193,10 @@ def test_what_a_variable_holds_is_not_looked_at_again() -> None:
         (Entry("a", ("x", f"{SECRET}${{KEY}}")), "the environment variable KEY is not set"),
         (Entry("a", ("x",), {"V": f"{SECRET}${{KEY}}"}), "the environment variable KEY is not set"),
         (Entry("a", ("x",), secrets=("KEY",)), "the environment variable KEY is not set"),
-        (Entry("a", ("x", "${input:key}")), "which only its own host can tell"),
+        (Entry("a", ("x", "${input:key}")), "it asks for 'input:key' in a form which only its own host can tell"),
+        (Entry("a", ("x", f"${{K-{SECRET}}}")), "it asks for 'K' in a form"),
+        (Entry("a", ("x", f"${{K:{SECRET}}}")), "it asks for 'K' in a form"),
+        (Entry("a", ("x", f"${{-{SECRET}}}")), "it asks for something in a form"),
     ],
 )
 def test_a_server_without_its_secret_is_refused_by_the_name_of_it(entry: Entry, complaint: str) -> None:
@@ -203,7 +219,24 @@ def test_a_secret_goes_to_the_server_under_its_name() -> None:
         (["x", f"--token={SECRET}"], ["x", "--token=***"]),
         (["docker", "-e", f"GITHUB_TOKEN={SECRET}"], ["docker", "-e", "GITHUB_TOKEN=***"]),
         (["x", f"postgres://me:{SECRET}@host/db"], ["x", "postgres://***@host/db"]),
+        (["x", f"postgres://u:p@ss/{SECRET}@h/db"], ["x", "postgres://***@h/db"]),
+        (["x", f"postgres://u:p/{SECRET}@h/db"], ["x", "postgres://***@h/db"]),
+        (["x", "https://h:80/@me", "https://h/@scope"], ["x", "https://h:80/@me", "https://h/@scope"]),
         (["x", "--api-key", "${KEY}"], ["x", "--api-key", "${KEY}"]),
+        (["x", "--api-key", f"${{KEY:-{SECRET}}}"], ["x", "--api-key", "***"]),
+        (["x", "--pat", SECRET, "--path", "p"], ["x", "--pat", "***", "--path", "p"]),
+        (["x", "--token", f"-{SECRET}"], ["x", "--token", "***"]),
+        (["--header", f"Authorization: Bearer {SECRET}"], ["--header", "Authorization: ***"]),
+        (["--header", "Authorization: Bearer ${A}"], ["--header", "Authorization: Bearer ${A}"]),
+        (["--header", "Authorization:${A}"], ["--header", "Authorization:${A}"]),
+        (["sh", "-c", f"curl -H 'X-Api-Key: {SECRET}' x"], ["sh", "-c", "curl -H 'X-Api-Key: ***' x"]),
+        (["sh", "-c", f"x --token {SECRET} y"], ["sh", "-c", "x --token *** y"]),
+        (["sh", "-c", f"x; Bearer {SECRET}"], ["sh", "-c", "x; Bearer ***"]),
+        (["-eFOO_TOKEN=" + SECRET], ["-eFOO_TOKEN=***"]),
+        (
+            [f"https://x/sse?user=1&api_key={SECRET}&token={SECRET}&z=1"],
+            ["https://x/sse?user=1&api_key=***&token=***&z=1"],
+        ),
         (["x\x1b[2J"], ["x [2J"]),
     ],
 )
@@ -218,6 +251,94 @@ def test_a_name_that_means_two_servers_is_refused() -> None:
         Config((mine, other), ()).find("a")
     with pytest.raises(ConfigError, match=r"no config file has a server 'b'; there are: 'a'"):
         Config((mine,), ()).find("b")
+
+
+def test_the_same_text_in_two_folders_is_two_servers(tmp_path: Path) -> None:
+    for folder in ("home", "project"):
+        (tmp_path / folder / ".cursor").mkdir(parents=True)
+        (tmp_path / folder / ".cursor" / "mcp.json").write_text(
+            '{"mcpServers": {"a": {"command": "${workspaceFolder}/run"}, "b": {"command": "${V}"}}}'
+        )
+    config = load([Place("Cursor", tmp_path / folder / ".cursor" / "mcp.json") for folder in ("project", "home")])
+    with pytest.raises(ConfigError, match=r"'a' is another server in each of .*project.* and .*home"):
+        config.find("a")
+    assert config.find("b", {"V": "x"}).spawn({"V": "x"}).command == "x"
+    with pytest.raises(ConfigError, match="V is not set"):
+        config.find("b", {}).spawn({})
+
+
+def test_servers_that_differ_in_text_only_are_one() -> None:
+    one, other = configured(Entry("a", ("/p/x",))), configured(Entry("a", ("${workspaceFolder}/x",)))
+    assert Config((one, other), ()).find("a") is one
+
+
+def test_one_file_with_two_servers_of_a_name_says_so() -> None:
+    with pytest.raises(ConfigError, match=r"'a' is two servers in /p/\.mcp\.json"):
+        Config((configured(Entry("a", ("x",))), configured(Entry("a", ("y",)))), ()).find("a")
+
+
+def test_a_file_that_cannot_be_read_may_hold_the_name(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "home" / ".cursor").mkdir(parents=True)
+    (tmp_path / "home" / ".cursor" / "mcp.json").write_text('{"mcpServers": {"a": {"command": "mine"},,}}')
+    (tmp_path / ".mcp.json").write_text('{"mcpServers": {"a": {"command": "theirs"}}}')
+    env = {"HOME": str(tmp_path / "home"), "XDG_CONFIG_HOME": str(tmp_path / "none")}
+    done = run("tools", "-s", "a", cwd=tmp_path, env=env)
+    assert done.returncode == 2
+    assert f"{tmp_path}/home/.cursor/mcp.json could not be read: it is not JSON" in done.stderr
+    assert "--config" in done.stderr
+    chosen = run("tools", "-s", "a", "--config", ".mcp.json", cwd=tmp_path, env=env)
+    assert "there is no command 'theirs'" in chosen.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param('"' + '\\"' * 500_000, id="a string without an end"),
+        pytest.param("/*" * 500_000, id="a comment without an end"),
+        pytest.param("[" + ", " * 500_000, id="commas"),
+        pytest.param("{" + ",".join(f'"{n}": 1' for n in range(60_000)) + ', "59999": 1}', id="keys"),
+    ],
+)
+def test_reading_takes_time_in_proportion(text: str) -> None:
+    began = time.process_time()
+    with pytest.raises(ConfigError):
+        read(text, toml=False)
+    with pytest.raises(ConfigError):
+        read(".".join("a" * 100_000) + " = 1", toml=True)
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("text", ['{} /* "', "{} /*/", '{} "x', '{"a": "\\', '{"a": 1 /* }'])
+def test_what_has_no_end_is_no_json(text: str) -> None:
+    with pytest.raises(ConfigError, match="not JSON"):
+        read(text, toml=False)
+
+
+def test_showing_a_command_takes_time_in_proportion() -> None:
+    began = time.process_time()
+    for word in ("a" * 500_000, "://" * 150_000, "-key " * 100_000, "bearer" + " " * 500_000, "key" + "\\" * 500_000):
+        shown([word, word])
+    assert time.process_time() - began < 10
+
+
+def test_only_a_regular_file_of_some_size_is_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo.json")
+    (tmp_path / "zero.json").symlink_to("/dev/zero")
+    (tmp_path / "large.json").write_text("{}" + " " * MAX_CONFIG_BYTES)
+    (tmp_path / "whole.json").write_text("{}" + " " * (MAX_CONFIG_BYTES - 2))
+    config = load([Place("h", tmp_path / f"{name}.json") for name in ("fifo", "zero", "large", "whole")])
+    assert [reason for _, reason in config.refused] == [
+        "it is not a regular file",
+        "it is not a regular file",
+        "it is larger than 1048576 bytes",
+    ]
+
+
+def test_an_error_names_a_dozen() -> None:
+    config = Config(tuple(configured(Entry(f"s{n:03}", ("x",))) for n in range(500)), ())
+    with pytest.raises(ConfigError, match=r"there are: 's000', .*, 's011', 488 more$"):
+        config.find("a")
+    assert some_of([]) == "none"
 
 
 def test_files_that_cannot_be_read_are_told_and_missing_ones_are_not(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TextIO
 
 import click
 
@@ -21,9 +22,10 @@ from sansio_mcp.jsontext import JsonValue
 from sansio_mcp.protocol import JsonObject
 from sansio_mcp.schema import Typed, plan
 from sansio_mcp.shapes import UNKNOWN, Array, Literals, Map, Primitive, Record, Shape, Union, Unknown
+from sansio_mcp_drivers.config import MAX_NAMED, some_of
 
-# As many allowed values as a line of an error can name.
-_MAX_NAMED = 12
+# Each dot is a level of the object that is sent; what tools declare is a handful of levels deep.
+MAX_DOTS = 64
 
 Shapes = Mapping[str, Shape]
 
@@ -40,8 +42,10 @@ def arguments(pairs: Iterable[str], whole: str | None, tool: ToolDescriptor) -> 
     for pair in pairs:
         key, raw, text = _split(pair)
         if closed and key not in shapes and key.partition(".")[0] not in shapes:
-            names = ", ".join(map(quote, shapes)) or "none"
-            raise click.UsageError(f"{tool.name!r} has no parameter {quote(key)}; it has: {names}")
+            names = some_of([quote(name) for name in shapes])
+            raise click.UsageError(f"{quote(tool.name)} has no parameter {quote(key)}; it has: {names}")
+        if key not in shapes and key.count(".") > MAX_DOTS:
+            raise click.UsageError(f"{quote(key)} leads deeper than {MAX_DOTS} objects; key:=JSON takes any value")
         holder, last, shape = _place(given, shapes, key)
         value = _json(text, key) if raw else typed(text, shape, key)
         before = holder.get(last) if key in seen else None
@@ -79,7 +83,7 @@ def _object(whole: str | None) -> JsonObject:
 def _split(pair: str) -> tuple[str, bool, str]:
     key, equals, value = pair.partition("=")
     if not equals or not key.rstrip(":"):
-        raise click.UsageError(f"{pair!r} is no argument of the form key=value, or key:=json")
+        raise click.UsageError(f"{quote(pair)} is no argument of the form key=value, or key:=json")
     raw = key.endswith(":")
     if value.startswith("@"):
         try:
@@ -93,12 +97,19 @@ def _split(pair: str) -> tuple[str, bool, str]:
 def _read(source: str) -> str:
     name = source.removeprefix("@")
     try:
-        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-        return data.decode()
+        return (_stdin() if name == "-" else Path(name).read_bytes()).decode()
     except UnicodeDecodeError:
         raise click.UsageError(f"{'stdin' if name == '-' else name} is not UTF-8 text") from None
     except OSError as error:
         raise click.UsageError(f"cannot read {name}: {error.strerror}") from None
+
+
+def _stdin() -> bytes:
+    # Python has no stdin, against its declared type, where the descriptor is closed.
+    stdin: TextIO | None = sys.stdin
+    if stdin is None:
+        raise click.UsageError("cannot read stdin: it is closed")
+    return stdin.buffer.read()
 
 
 def _json(text: str, key: str) -> JsonValue:
@@ -177,17 +188,21 @@ def words(shape: Shape) -> str:
             return {"null": "null", "boolean": "true or false", "integer": "an integer"}.get(kind, f"a {kind}")
         case Literals(values):
             named = [quote(value) if isinstance(value, str) else jsontext.dumps(value) for value in values]
-            more = [f"{len(named) - _MAX_NAMED} more"] if len(named) > _MAX_NAMED else []
-            return " or ".join((*named[:_MAX_NAMED], *more))
+            return _either(named)
         case Array(Unknown()):
             return "a list"
         case Array(item):
             return f"a list, each of it {words(item)}"
         case Record(fields):
-            return f"an object of {', '.join(quote(member.name) for member in fields[:_MAX_NAMED])}"
+            return f"an object of {some_of([quote(member.name) for member in fields])}"
         case Union(members):
-            return " or ".join(words(member) for member in members)
+            return _either([words(member) for member in members])
         case Map():
             return "an object"
         case _:
             return "any value"
+
+
+def _either(wordings: list[str]) -> str:
+    more = [f"{len(wordings) - MAX_NAMED} more"] if len(wordings) > MAX_NAMED else []
+    return " or ".join((*wordings[:MAX_NAMED], *more))

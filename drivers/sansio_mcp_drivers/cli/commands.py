@@ -6,7 +6,7 @@ an exit status:
 
 0 done, 1 the server or its listing failed, 2 the command line or a config file is wrong, 3 the tool ran and reported an
 error, 4 `check` found what a strict client minds, 70 a bug of this program, 130 interrupted, 141 nobody read the
-output, 143 terminated.
+output, 143 terminated, and 128 and the number of any other signal that ended it.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ import sys
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from importlib import import_module
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TextIO, TypeVar
 
 import click
 from attrs import asdict
@@ -36,13 +37,21 @@ from sansio_mcp import (
 )
 from sansio_mcp.codegen import Generated, Oversize, generate
 from sansio_mcp.codegen import Target as Language
-from sansio_mcp_drivers.config import shown
+from sansio_mcp.codegen.text import MAX_NOTE, clean, quote
+from sansio_mcp_drivers.config import shown, some_of
 from sansio_mcp_drivers.server_tables import ConfigError
 
 from .target import Target, config_options, server_options
-from .terminal import aside, busy, clean, failure, note, one_line, out, show_code, show_json
+from .terminal import aside, busy, failure, note, one_line, out, show_code, show_json
 
-FAILED, MISUSED, TOOL_FAILED, MINDED, BROKEN, INTERRUPTED, UNREAD, TERMINATED = 1, 2, 3, 4, 70, 130, 141, 143
+FAILED, MISUSED, TOOL_FAILED, MINDED, BROKEN, INTERRUPTED, UNREAD = 1, 2, 3, 4, 70, 130, 141
+
+# Those that would end this program and leave the server; Windows has some of them.
+_ENDING = [
+    signal.Signals[name]
+    for name in ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM", "SIGUSR1", "SIGUSR2")
+    if name in signal.Signals.__members__
+]
 
 # Commands of another module, which is imported when one of them is asked for.
 _ELSEWHERE = {"record": "recording_commands", "replay": "recording_commands", "trace": "recording_commands"}
@@ -70,8 +79,7 @@ class Commands(click.Group):
             result = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
-            # The interpreter flushes stdout at its end, and finds somebody there.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _drop_output()
             raise click.exceptions.Exit(UNREAD) from None
         return result
 
@@ -98,8 +106,11 @@ def pick(listing: ToolListing, name: str) -> ToolDescriptor:
     for tool in listing.tools:
         if tool.name == name:
             return tool
-    names = ", ".join(clean(tool.name) for tool in listing.tools) or "none"
-    raise click.UsageError(f"the server has no tool {name!r}; it has: {names}")
+    raise click.UsageError(f"the server has no tool {quote(name)}; it has: {_names(listing)}")
+
+
+def _names(listing: ToolListing) -> str:
+    return some_of([clean(tool.name, MAX_NOTE) for tool in listing.tools])
 
 
 @cli.command()
@@ -184,8 +195,7 @@ def generated(
         version = server.server_info.version if server.server_info else None
     for pattern in select:
         if not any(fnmatchcase(tool.name, pattern) for tool in listing.tools):
-            names = ", ".join(clean(tool.name) for tool in listing.tools) or "none"
-            raise click.UsageError(f"--select {pattern}: the server has no such tool; it has: {names}")
+            raise click.UsageError(f"--select {pattern}: the server has no such tool; it has: {_names(listing)}")
     chosen = [t for t in listing.tools if not select or any(fnmatchcase(t.name, pattern) for pattern in select)]
     with busy("generating"):
         return generate(called, chosen, target=language, oversize=oversize, server_version=version)
@@ -333,12 +343,40 @@ def fail(message: str, status: int, kind: str | None = None) -> NoReturn:
     """Say what went wrong in one line, for programs as JSON too if they asked for it, and leave."""
     failure(message)
     if kind is not None:
-        click.echo(json.dumps({"error": {"kind": kind, "message": one_line(message)}}))
+        try:
+            click.echo(json.dumps({"error": {"kind": kind, "message": one_line(message)}}))
+        except BrokenPipeError:
+            _drop_output()
     raise SystemExit(status)
 
 
-def _terminate(_number: int, _frame: object) -> NoReturn:
-    raise SystemExit(TERMINATED)
+def _drop_output() -> None:
+    # The interpreter flushes stdout at its end, and finds somebody there.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _terminate(number: int, _frame: object) -> NoReturn:
+    # A terminal that goes away may say so twice, and a second exception would cut the server's end short.
+    for each in _ENDING:
+        signal.signal(each, _go_on)
+    raise SystemExit(128 + number)
+
+
+def _go_on(_number: int, _frame: object) -> None:
+    pass
+
+
+def _prepare_streams() -> None:
+    """Let stdout be there, and take any text."""
+    # Python has no stdout, against its declared type, where the descriptor is closed. Nobody reads this pipe, so a
+    # command that prints ends as with any reader that went away, and one that does not is done.
+    stdout: TextIO | None = sys.stdout
+    if stdout is None:
+        unread, end = os.pipe()
+        os.close(unread)
+        sys.stdout = stdout = open(end, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - it stays for good
+    if isinstance(stdout, TextIOWrapper):
+        stdout.reconfigure(errors="backslashreplace")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -347,7 +385,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     at = words.index("--") if "--" in words else len(words)
     target = Target(words[at + 1 :])
     debug, as_json = "--debug" in words[:at], "--json" in words[:at]
-    signal.signal(signal.SIGTERM, _terminate)
+    for number in _ENDING:
+        # Whoever starts this under nohup wants it to go on.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _terminate)
+    _prepare_streams()
     status: object = 0
     try:
         status = cli.main(words[:at], prog_name="sansio-mcp", standalone_mode=False, obj=target)

@@ -103,8 +103,10 @@ def _variables(pairs: Sequence[str]) -> dict[str, str]:
 
 def _keep(context: click.Context, option: click.Parameter, value: Any) -> None:  # noqa: ANN401 - any option's
     """Keep what an option says, in front of the command or behind it."""
-    if value in (None, (), False) or context.resilient_parsing:
+    if value is None or value is False or value == () or context.resilient_parsing:
         return
+    if option.name == "timeout" and not value > 0:
+        raise click.UsageError(f"--timeout must be above 0, not {value:g}")
     target: Target = context.ensure_object(Target)
     if option.name == "env":
         target.env = {**target.env, **_variables(value)}
