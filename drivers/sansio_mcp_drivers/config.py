@@ -23,8 +23,11 @@ from .spawn import Spawn
 _REFERENCE = re.compile(r"\$\{([^{}]*)\}")
 _VARIABLE = re.compile(r"(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
 
-# A config file is written by hand, and this is far above what anybody wrote.
-MAX_CONFIG_BYTES = 2**20
+# Some hosts keep their history in the file too, which makes it some megabytes large.
+MAX_CONFIG_BYTES = 16 * 2**20
+
+# TOML is written by hand, and its parser takes far longer.
+MAX_TOML_BYTES = 2**20
 
 # As many names as a line of an error can hold.
 MAX_NAMED = 12
@@ -201,9 +204,10 @@ def _text(path: Path) -> str:
     with open(number, "rb") as file:  # noqa: PTH123 - a Path opens no descriptor
         if not stat.S_ISREG(os.fstat(number).st_mode):
             raise ConfigError("it is not a regular file")
-        data = file.read(MAX_CONFIG_BYTES + 1)
-    if len(data) > MAX_CONFIG_BYTES:
-        raise ConfigError(f"it is larger than {MAX_CONFIG_BYTES} bytes")
+        most = MAX_TOML_BYTES if path.suffix == ".toml" else MAX_CONFIG_BYTES
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise ConfigError(f"it is larger than {most} bytes")
     return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
 
 

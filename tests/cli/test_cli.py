@@ -317,3 +317,9 @@ def test_bash_completes_commands_and_servers(run: Run, tmp_path: Path) -> None:
 
     assert complete("sansio-mcp gen", 1) == ["plain,generate"]
     assert complete("sansio-mcp tools -s ti", 3) == ["plain,tides", "plain,time"]
+
+
+def test_without_a_command_the_help_is_shown_line_by_line(run: Run) -> None:
+    done = run()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) > 10

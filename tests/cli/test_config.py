@@ -15,6 +15,7 @@ import pytest
 from sansio_mcp.names import gleam_mangle
 from sansio_mcp_drivers.config import (
     MAX_CONFIG_BYTES,
+    MAX_TOML_BYTES,
     Config,
     Configured,
     Place,
@@ -326,11 +327,14 @@ def test_only_a_regular_file_of_some_size_is_read(tmp_path: Path) -> None:
     (tmp_path / "zero.json").symlink_to("/dev/zero")
     (tmp_path / "large.json").write_text("{}" + " " * MAX_CONFIG_BYTES)
     (tmp_path / "whole.json").write_text("{}" + " " * (MAX_CONFIG_BYTES - 2))
-    config = load([Place("h", tmp_path / f"{name}.json") for name in ("fifo", "zero", "large", "whole")])
+    (tmp_path / "large.toml").write_text(" " * (MAX_TOML_BYTES + 1))
+    names = ("fifo.json", "zero.json", "large.json", "large.toml", "whole.json")
+    config = load([Place("h", tmp_path / name) for name in names])
     assert [reason for _, reason in config.refused] == [
         "it is not a regular file",
         "it is not a regular file",
-        "it is larger than 1048576 bytes",
+        f"it is larger than {MAX_CONFIG_BYTES} bytes",
+        f"it is larger than {MAX_TOML_BYTES} bytes",
     ]
 
 

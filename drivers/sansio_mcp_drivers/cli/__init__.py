@@ -1,5 +1,5 @@
 """The command `sansio-mcp`: what people type, and what they see."""
 
-from .commands import main
+from .program import main
 
 __all__ = ["main"]

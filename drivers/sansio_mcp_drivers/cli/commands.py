@@ -1,26 +1,17 @@
-"""The command line: a server's command or name in, its tools, results, generated source or a report out.
+"""The commands: a server's command or name in, its tools, results, generated source or a report out.
 
 The server's command stands after `--`, so its own options need no quoting; a server of a config file is named with
-`-s`. Results go to stdout; everything said about them goes to stderr. A failure is one line that says what to do, and
-an exit status:
-
-0 done, 1 the server or its listing failed, 2 the command line or a config file is wrong, 3 the tool ran and reported an
-error, 4 `check` found what a strict client minds, 70 a bug of this program, 130 interrupted, 141 nobody read the
-output, 143 terminated, and 128 and the number of any other signal that ended it.
+`-s`. Results go to stdout; everything said about them goes to stderr.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import signal
 import sys
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from importlib import import_module
-from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, NoReturn, TextIO, TypeVar
+from typing import Any, TypeVar
 
 import click
 from attrs import asdict
@@ -28,10 +19,6 @@ from rich.table import Table
 from rich.text import Text as Styled
 
 from sansio_mcp import (
-    CallTimedOut,
-    HandshakeFailed,
-    LocalProtocolError,
-    McpError,
     ToolDescriptor,
     ToolListing,
 )
@@ -39,19 +26,10 @@ from sansio_mcp.codegen import Generated, Oversize, generate
 from sansio_mcp.codegen import Target as Language
 from sansio_mcp.codegen.text import MAX_NOTE, clean, quote
 from sansio_mcp_drivers.config import shown, some_of
-from sansio_mcp_drivers.server_tables import ConfigError
 
+from .status import FAILED, MINDED, TOOL_FAILED, UNREAD, drop_output
 from .target import Target, config_options, server_options
 from .terminal import aside, busy, failure, note, one_line, out, show_code, show_json
-
-FAILED, MISUSED, TOOL_FAILED, MINDED, BROKEN, INTERRUPTED, UNREAD = 1, 2, 3, 4, 70, 130, 141
-
-# Those that would end this program and leave the server; Windows has some of them.
-_ENDING = [
-    signal.Signals[name]
-    for name in ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM", "SIGUSR1", "SIGUSR2")
-    if name in signal.Signals.__members__
-]
 
 # Commands of another module, which is imported when one of them is asked for.
 _ELSEWHERE = {"record": "recording_commands", "replay": "recording_commands", "trace": "recording_commands"}
@@ -79,7 +57,7 @@ class Commands(click.Group):
             result = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
-            _drop_output()
+            drop_output()
             raise click.exceptions.Exit(UNREAD) from None
         return result
 
@@ -322,97 +300,3 @@ def demo(target: Target, *, as_json: bool) -> None:
         show_json(shown_once.as_json())
     else:
         show_demo(shown_once, out)
-
-
-def advice(error: McpError, target: Target) -> str:
-    """Return the error in one line, with what to do where the error cannot know it."""
-    text = one_line(str(error))
-    match error:
-        case HandshakeFailed(CallTimedOut()):
-            program = target.command[0] if target.command else target.server
-            return f"{text}; is {program} an MCP server that speaks over stdio? --timeout gives it longer"
-        case CallTimedOut():
-            return f"{text}; --timeout gives it longer"
-        case _ if target.strict:
-            return text.replace("Posture.LENIENT skips such lines", "without --strict such lines are skipped")
-        case _:
-            return text
-
-
-def fail(message: str, status: int, kind: str | None = None) -> NoReturn:
-    """Say what went wrong in one line, for programs as JSON too if they asked for it, and leave."""
-    failure(message)
-    if kind is not None:
-        try:
-            click.echo(json.dumps({"error": {"kind": kind, "message": one_line(message)}}))
-        except BrokenPipeError:
-            _drop_output()
-    raise SystemExit(status)
-
-
-def _drop_output() -> None:
-    # The interpreter flushes stdout at its end, and finds somebody there.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _terminate(number: int, _frame: object) -> NoReturn:
-    # A terminal that goes away may say so twice, and a second exception would cut the server's end short.
-    for each in _ENDING:
-        signal.signal(each, _go_on)
-    raise SystemExit(128 + number)
-
-
-def _go_on(_number: int, _frame: object) -> None:
-    pass
-
-
-def _prepare_streams() -> None:
-    """Let stdout be there, and take any text."""
-    # Python has no stdout, against its declared type, where the descriptor is closed. Nobody reads this pipe, so a
-    # command that prints ends as with any reader that went away, and one that does not is done.
-    stdout: TextIO | None = sys.stdout
-    if stdout is None:
-        unread, end = os.pipe()
-        os.close(unread)
-        sys.stdout = stdout = open(end, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - it stays for good
-    if isinstance(stdout, TextIOWrapper):
-        stdout.reconfigure(errors="backslashreplace")
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    """Run the command line `argv`, by default that of the process."""
-    words = list(sys.argv[1:] if argv is None else argv)
-    at = words.index("--") if "--" in words else len(words)
-    target = Target(words[at + 1 :])
-    debug, as_json = "--debug" in words[:at], "--json" in words[:at]
-    for number in _ENDING:
-        # Whoever starts this under nohup wants it to go on.
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _terminate)
-    _prepare_streams()
-    status: object = 0
-    try:
-        status = cli.main(words[:at], prog_name="sansio-mcp", standalone_mode=False, obj=target)
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        fail("interrupted", INTERRUPTED)
-    except (click.ClickException, McpError, OSError) as error:
-        if debug:
-            raise
-        fail(*_told(error, target), kind=type(error).__name__ if as_json else None)
-    except Exception as error:  # A traceback is for those who asked for one.
-        if debug:
-            raise
-        fail(f"this is a bug of sansio-mcp, which --debug shows: {error!r}", BROKEN, "Bug" if as_json else None)
-    raise SystemExit(status if isinstance(status, int) else 0)
-
-
-def _told(error: click.ClickException | McpError | OSError, target: Target) -> tuple[str, int]:
-    match error:
-        case click.ClickException():
-            return f"{error.format_message()} (sansio-mcp --help tells more)", MISUSED
-        case LocalProtocolError() | ConfigError():
-            return str(error), MISUSED
-        case OSError():
-            return f"{error.filename or 'the output'}: {error.strerror or error}", MISUSED
-        case _:
-            return advice(error, target), FAILED
