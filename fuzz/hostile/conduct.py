@@ -201,7 +201,7 @@ def bad_request_ids() -> None:
     serve()
 
 
-@scenario("answer each at most once, and stop at a bound")
+@scenario("answer each at most once and stop at a bound, or refuse it as one message")
 def batch_bomb() -> None:
     """Speaks 2025-03-26, and sends a batch of 20,000 requests."""
     batch = "[" + ",".join(['{"jsonrpc":"2.0","id":1,"method":"ping"}'] * 20_000) + "]\n"

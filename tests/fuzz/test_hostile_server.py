@@ -73,7 +73,7 @@ FIRST_ERRORS = {
     ("ServerError", "ServerError"): "error_giant",
     ("TooManyPages", "TooManyPages"): "cursor_loop cursor_fresh",
     ("Unavailable", ""): """
-        bad_request_ids batch_mixed nul_bytes not_an_object stray_lines escape_sequences batch_empty
+        bad_request_ids batch_mixed nul_bytes not_an_object stray_lines escape_sequences batch_empty batch_bomb
     """,
     ("Unavailable", "CallTimedOut"): """
         no_newline_ever request_loop id_float id_true id_null id_list id_missing duplicate_keys bom_storm utf16
@@ -86,7 +86,7 @@ FIRST_ERRORS = {
     """,
     ("Unavailable", "ServerError"): "error_null_id",
     ("Unavailable", "Unavailable"): """
-        stray_flood noise request_flood batch_bomb exits_after_the_handshake exits_in_a_listing exits_in_a_call
+        stray_flood noise request_flood exits_after_the_handshake exits_in_a_listing exits_in_a_call
         exits_after_an_answer dies_by_a_signal closes_stdout never_reads_and_floods
     """,
 }
