@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeAlias, cast
 
-import msgpack as _untyped  # type: ignore[import-untyped]
+import msgpack as _untyped  # type: ignore[import-untyped]  # it ships no types
 from attrs import frozen
 
 from .errors import excerpt

@@ -132,7 +132,7 @@ def call(
     and @- is stdin; A.B=VALUE sets B in the object A; a KEY that comes again adds to a list.
     """
     from .call_arguments import arguments  # noqa: PLC0415 - only what is used is loaded
-    from .show import show_result  # noqa: PLC0415
+    from .show import show_result  # noqa: PLC0415 - the same
 
     with context.obj.connected() as server:
         with busy("listing the tools"):
@@ -239,7 +239,7 @@ def check(context: click.Context, *, any_tool: bool, as_json: bool) -> None:
     It is started three times. No tool is called that does not say it only reads, unless --any-tool is given.
     """
     from .check import run  # noqa: PLC0415 - only what is used is loaded
-    from .report import show_report  # noqa: PLC0415
+    from .report import show_report  # noqa: PLC0415 - the same
 
     target: Target = context.obj
     spawn = target.spawn()

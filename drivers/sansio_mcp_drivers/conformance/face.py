@@ -47,7 +47,7 @@ class Face:
         """Return the listing."""
         return self.do("list_tools", timeout)
 
-    def call(self, name: str, arguments: Arguments | None = None, timeout: float | None = None) -> Any:  # noqa: ANN401
+    def call(self, name: str, arguments: Arguments | None = None, timeout: float | None = None) -> Any:  # noqa: ANN401 - any JSON
         """Return the result of a call."""
         return self.do("call_tool", name, arguments, timeout)
 

@@ -201,7 +201,7 @@ class _Replay:
             elif method == "ping":
                 call_id = self._client.ping(self._now)
             elif method == "tools/call" and isinstance(name, str):
-                call_id = self._client.call_tool(name, arguments, self._now)  # type: ignore[arg-type]
+                call_id = self._client.call_tool(name, arguments, self._now)  # type: ignore[arg-type]  # judged there
             else:
                 yield self._line("left out", label)
                 return
