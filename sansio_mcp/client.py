@@ -146,8 +146,10 @@ class Client:
                 operations wait already.
         """
         arguments = {} if arguments is None else arguments
-        _require(name, str, "name")
-        _require(arguments, Mapping, "arguments")
+        if not isinstance(name, str):
+            raise LocalProtocolError(f"name must be a str, not a {type(name).__name__}")
+        if not isinstance(arguments, Mapping):
+            raise LocalProtocolError(f"arguments must be a Mapping, not a {type(arguments).__name__}")
         texts = jsontext.dumps(name, "name"), jsontext.dumps(dict(arguments), "arguments")
         limit = self._limit(timeout, self.options.call_timeout)
         return self._begin(Calling(self._mint(), self.options, limit, now + limit, 0, *texts))
@@ -292,7 +294,7 @@ class Client:
         return CallId(self._last_call_id)
 
     def _limit(self, timeout: float | None, default: float) -> float:
-        if self.in_flight >= self.options.max_in_flight:
+        if len(self._conversation) >= self.options.max_in_flight:
             raise LocalProtocolError(f"{self.options.max_in_flight} operations wait for an answer; wait for one first")
         return default if timeout is None else seconds(timeout, "timeout")
 
@@ -384,11 +386,6 @@ class Client:
     def _require_opened(self) -> None:
         if not self._opened:
             raise LocalProtocolError("the transport was not opened, so nothing can have come from it")
-
-
-def _require(value: object, kind: type[object], name: str) -> None:
-    if not isinstance(value, kind):
-        raise LocalProtocolError(f"{name} must be a {kind.__name__}, not a {type(value).__name__}")
 
 
 def _obituary(status: int, last_words: str) -> str:

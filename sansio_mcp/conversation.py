@@ -194,7 +194,7 @@ class Conversation:
             self._write(protocol.initialized())
         elif isinstance(outcome, ToolListing):
             self._report(outcome)
-        self.settle(operation.call_id, outcome)
+        self._outputs.append(Settle(operation.call_id, outcome))
 
     def _fail(self, operation: Operation, error: McpError, signal: Signal = Signal.CLOSE) -> None:
         """Settle one operation with an error. A handshake that fails ends the connection, by `signal`."""

@@ -289,7 +289,7 @@ def _block(entry: JsonValue, index: int) -> Text | Other:
 def decode_call_tool_result(value: JsonValue, *, lenient: bool = False) -> CallToolResult | BadResult:
     """Return the result of a call. With `lenient`, absent or null `content` is empty."""
     try:
-        result = _object(value, "the result")
+        result = value if isinstance(value, dict) else _object(value, "the result")
         content = result.get("content")
         if content is None and lenient:
             content = []

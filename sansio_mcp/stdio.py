@@ -55,13 +55,14 @@ class LineReader:
             if data:
                 self._take(data, lines)
             return lines
-        *complete, rest = data.split(b"\n")
-        for piece in complete:
+        pieces = data.split(b"\n")
+        rest = pieces.pop()
+        for piece in pieces:
             if self._parts or self._skipping or len(piece) > self._limit:
                 self._take(piece, lines)
                 self._end(lines)
             else:
-                self._add(piece, lines)  # A whole line in one piece, as most are, spares two thirds of the cutting.
+                _add(piece, lines)  # A whole line in one piece, as most are, spares two thirds of the cutting.
         if rest:
             self._take(rest, lines)
         return lines
@@ -104,10 +105,11 @@ class LineReader:
         self._parts.clear()
         self._pending = 0
         self._skipping = False
-        self._add(bytes(line), lines)
+        _add(bytes(line), lines)
 
-    @staticmethod
-    def _add(line: bytes, lines: list[bytes | LineTooLong]) -> None:
-        line = line.removesuffix(b"\r")
-        if line.strip(b" \t\r"):
-            lines.append(line)
+
+def _add(line: bytes, lines: list[bytes | LineTooLong]) -> None:
+    if line.endswith(b"\r"):
+        line = line[:-1]
+    if line.strip(b" \t\r"):
+        lines.append(line)

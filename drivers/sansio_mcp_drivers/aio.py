@@ -116,10 +116,6 @@ class Server(AsyncServer):
         if at != inf and not self._loop.is_closed():
             self._timer = self._loop.call_later(max(0.0, at - monotonic()), self._pump, self._tick)
 
-    def _tick(self) -> None:
-        # A loop may call a little early, and only the client knows what is due.
-        self._client.tick(monotonic())
-
     def _release(self) -> None:
         self._write(close=True)
         for descriptor in list(self._readers):

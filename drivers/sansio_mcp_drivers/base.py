@@ -7,7 +7,7 @@ input, the method that belongs to a ready descriptor, and `_tick` when `_due` ha
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import inf
 from os import PathLike
 from time import monotonic
@@ -138,13 +138,12 @@ class Base:
                 self._client.exited(death.status, monotonic(), self.process.stderr_tail, death.group_empty)
 
     def _tick(self) -> None:
-        now = monotonic()
-        if self._due <= now:
-            self._due = inf
-            self._client.tick(now)
+        # It may be early, and only the client knows what is due.
+        self._due = inf
+        self._client.tick(monotonic())
 
-    def _attend_to(self, ready: set[int]) -> None:
-        """Do what belongs to descriptors that are ready."""
+    def _attend_to(self, ready: Collection[int]) -> None:
+        """Do what belongs to descriptors that are ready, and to the time."""
         if self.process.stdout in ready:
             self._read()
         if self.process.stderr in ready:
@@ -153,7 +152,8 @@ class Base:
             self._write()
         if self.process.exit in ready:
             self._watch()
-        self._tick()
+        if self._due <= monotonic():
+            self._tick()
 
     def _carry_out(self) -> None:  # noqa: C901 - one case for each output
         for output in self._client.drain():

@@ -20,6 +20,7 @@ import threading
 import time
 import weakref
 from collections import deque
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import IO
 
@@ -78,7 +79,7 @@ class Process:
         self._exit: int | None = None
         self._waiter: threading.Thread | None = None
         self._poller: tuple[tuple[int | None, ...], select.poll] | None = None
-        self._unwritten: deque[memoryview] = deque()
+        self._unwritten: deque[bytes | memoryview] = deque()
         self._closing_input = False
         self._status: int | None = None
         self._sweep_until = 0.0
@@ -130,7 +131,7 @@ class Process:
         """The last `STDERR_TAIL_BYTES` of stderr."""
         return self._log.tail.decode("utf-8", "replace") if self._log else ""
 
-    def poll(self, timeout: float, bell: int | None = None) -> set[int]:
+    def poll(self, timeout: float, bell: int | None = None) -> AbstractSet[int]:
         """Wait until descriptors are ready, at most `timeout` seconds (`inf`: without an end), and return them.
 
         It is for drivers that have no event loop. `bell` is one more descriptor that ends the wait.
@@ -142,7 +143,7 @@ class Process:
         if kept is None or kept[0] != watched:
             kept = watched, _poller(*watched)
         milliseconds = None if timeout == math.inf else max(0.0, timeout) * 1000
-        ready = {descriptor for descriptor, _ in kept[1].poll(milliseconds)}
+        ready = dict(kept[1].poll(milliseconds)).keys()
         self._poller = kept
         return ready
 
@@ -153,17 +154,27 @@ class Process:
 
     def read(self) -> bytes | None:
         """Return what is there of stdout, at most `READ_BYTES`; None for nothing yet, no bytes for its end."""
-        data = _read(self.stdout)
-        if data == b"":
+        if self.stdout is None:
+            return None
+        try:
+            data = os.read(self.stdout, READ_BYTES)
+        except BlockingIOError:
+            return None
+        if not data:
             self.stdout = None
         return data
 
     def read_stderr(self) -> bool:
         """Take what is there of stderr, at most `READ_BYTES`. Return whether there was anything."""
-        data = _read(self.stderr)
-        if data == b"":
+        if self.stderr is None:
+            return False
+        try:
+            data = os.read(self.stderr, READ_BYTES)
+        except BlockingIOError:
+            return False
+        if not data:
             self.stderr = None
-        if data is not None and self._log is not None:
+        if self._log is not None:
             self._log.take(data)
         return bool(data)
 
@@ -177,13 +188,13 @@ class Process:
         """
         self._closing_input = self._closing_input or close
         if data and self.stdin is not None:
-            self._unwritten.append(memoryview(data))
+            self._unwritten.append(data)
         try:
             while self._unwritten and self.stdin is not None:
                 first = self._unwritten[0]
                 count = os.write(self.stdin, first)
                 if count < len(first):
-                    self._unwritten[0] = first[count:]
+                    self._unwritten[0] = memoryview(first)[count:]
                 else:
                     self._unwritten.popleft()
         except BlockingIOError:
@@ -294,15 +305,6 @@ def _unblocked(pipe: IO[bytes] | None) -> int | None:
         return None
     os.set_blocking(pipe.fileno(), False)
     return pipe.fileno()
-
-
-def _read(descriptor: int | None) -> bytes | None:
-    if descriptor is None:
-        return None
-    try:
-        return os.read(descriptor, READ_BYTES)
-    except BlockingIOError:
-        return None
 
 
 def _watch_exit(pid: int, *, pidfd: bool) -> tuple[int, threading.Thread | None]:
