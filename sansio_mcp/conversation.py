@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections import deque
 
-from attrs import frozen
-
 from . import jsonrpc, protocol
+from .classes import value
 from .errors import (
     BadMessage,
     CallTimedOut,
@@ -32,7 +31,7 @@ from .stdio import LineReader, LineTooLong
 _SHOWN_BYTES = 1024
 
 
-@frozen
+@value
 class Ending:
     """Why the connection must end, and whether in good order (`CLOSE`) or at once (`DIE`)."""
 

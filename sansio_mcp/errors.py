@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from attrs import define, frozen
+from .classes import error, value
 
 # Long enough to recognise a banner or a stack trace's last line, short enough for one line of a log.
 EXCERPT_CODE_POINTS = 200
@@ -46,7 +46,7 @@ class McpError(Exception):
         return hash((type(self), str(self)))
 
 
-@define
+@error
 class LocalProtocolError(McpError):
     """The caller did something that is never right. It was refused before anything changed."""
 
@@ -60,7 +60,7 @@ class ClientError(McpError):
     """How one operation ended without a result."""
 
 
-@define
+@error
 class Unavailable(ClientError):
     """The connection cannot carry calls, for the first reason that made it so. The server may have acted."""
 
@@ -70,7 +70,7 @@ class Unavailable(ClientError):
         return self.reason
 
 
-@define
+@error
 class CallTimedOut(ClientError):
     """No answer came within `after` seconds. Whether the server acted is unknown; a late answer is dropped."""
 
@@ -80,7 +80,7 @@ class CallTimedOut(ClientError):
         return f"no answer within {self.after:g} s; whether the server acted on it is unknown"
 
 
-@define
+@error
 class ServerError(ClientError):
     """The server answered with a JSON-RPC error. `data` is what it attached, raw, or None."""
 
@@ -92,7 +92,7 @@ class ServerError(ClientError):
         return f"the server refused: {excerpt(self.message)} (JSON-RPC error {self.code})"
 
 
-@define
+@error
 class ResultMalformed(ClientError):
     """The answer came, but is not the shape the protocol promises.
 
@@ -107,7 +107,7 @@ class ResultMalformed(ClientError):
         return f"the server's answer is malformed: {self.reason}"
 
 
-@define
+@error
 class TooManyPages(ClientError):
     """The listing did not end: more than `cap` pages, too many bytes or tools, or a cursor that came back."""
 
@@ -122,7 +122,7 @@ class StartError(McpError):
     """Why a connection never became usable."""
 
 
-@define
+@error
 class TransportFailed(StartError):
     """The server could not be started. `reason` says what was looked for and where."""
 
@@ -132,7 +132,7 @@ class TransportFailed(StartError):
         return self.reason
 
 
-@define
+@error
 class HandshakeFailed(StartError):
     """The server started, but the handshake ended in `error`."""
 
@@ -142,7 +142,7 @@ class HandshakeFailed(StartError):
         return f"the handshake failed: {self.error}"
 
 
-@define
+@error
 class VersionUnsupported(StartError):
     """The server insists on a protocol version that this client does not speak."""
 
@@ -154,7 +154,7 @@ class VersionUnsupported(StartError):
         return f"the server speaks protocol version {excerpt(self.server)!r}; this client speaks {known}"
 
 
-@define
+@error
 class ToolsNotDeclared(StartError):
     """The server declared no `tools` capability, so there is nothing to call."""
 
@@ -162,7 +162,7 @@ class ToolsNotDeclared(StartError):
         return "the server declares no tools capability, so it has nothing to list or call"
 
 
-@define
+@error
 class CleanupUnconfirmed(StartError):
     """The connection failed with `error`, and the process was not seen to end in time.
 
@@ -180,7 +180,7 @@ class RetirementError(McpError):
     """Why a shutdown cannot say that the process is gone."""
 
 
-@define
+@error
 class RetirementTimedOut(RetirementError):
     """The process was not seen to end within `within` seconds. Custody is kept and the closing goes on."""
 
@@ -190,7 +190,7 @@ class RetirementTimedOut(RetirementError):
         return f"the server was not seen to end within {self.within:g} s; it is still being closed"
 
 
-@define
+@error
 class RetirementUnconfirmed(RetirementError):
     """The driver lost its witness, so nothing can be said about the process."""
 
@@ -204,7 +204,7 @@ class GenerateError(McpError):
     """Why a listing was refused by the generator."""
 
 
-@frozen
+@value
 class CorruptionReport:
     """Where text stopped being acceptable JSON, what was expected there, and what stood there (cleaned)."""
 
@@ -216,7 +216,7 @@ class CorruptionReport:
         return f"{self.subject}: {self.expected}, at {self.context!r}"
 
 
-@frozen
+@value
 class MalformedMessage:
     """A line that is not JSON text. `id` is the answer's id where it could still be read from the raw line."""
 
@@ -227,7 +227,7 @@ class MalformedMessage:
         return f"not JSON ({self.report})"
 
 
-@frozen
+@value
 class BadMessage:
     """JSON text that is no JSON-RPC message. `id` is the answer's id where it has a usable one."""
 
@@ -238,7 +238,7 @@ class BadMessage:
         return f"not JSON-RPC ({self.reason})"
 
 
-@frozen
+@value
 class BadResult:
     """A JSON-RPC result that is not the shape its method promises. `reason` names the field or index."""
 

@@ -28,7 +28,7 @@ from .outputs import CallId, Outcome
 from .protocol import RefusedTool, ToolDescriptor, ToolListing, UnsupportedVersion
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Operation(ABC):
     """One accepted operation. Times are seconds; `wire_id` is that of its last request, 0 before there is one."""
 
@@ -56,7 +56,7 @@ class Operation(ABC):
         return error
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Connecting(Operation):
     """The handshake, from `connect` on."""
 
@@ -78,7 +78,7 @@ class Connecting(Operation):
         return HandshakeFailed(error) if isinstance(error, ClientError) else error
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Calling(Operation):
     """One `tools/call`. `name` and `arguments` are JSON text."""
 
@@ -95,7 +95,7 @@ class Calling(Operation):
         return ResultMalformed(decoded.reason, result) if isinstance(decoded, BadResult) else decoded
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Pinging(Operation):
     """One `ping`."""
 
@@ -109,7 +109,7 @@ class Pinging(Operation):
         return ResultMalformed(decoded.reason, result) if isinstance(decoded, BadResult) else decoded
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Listing(Operation):
     """All pages of one `tools/list`, under one deadline."""
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import NewType
 
-from attrs import frozen
-
+from .classes import value
 from .errors import McpError
 from .lifecycle import Fault
 from .protocol import CallToolResult, Connected, Pong, ToolListing
@@ -18,7 +17,7 @@ CallId = NewType("CallId", int)
 """The handle of one operation. It is never reused within a client."""
 
 
-@frozen
+@value
 class NoResource:
     """Evidence that no process was ever started."""
 
@@ -26,7 +25,7 @@ class NoResource:
         return "nothing was ever started"
 
 
-@frozen
+@value
 class Exited:
     """Evidence that the process was seen to end."""
 
@@ -47,41 +46,41 @@ Evidence = NoResource | Exited
 Outcome = Connected | ToolListing | CallToolResult | Pong | NoResource | Exited | McpError
 
 
-@frozen
+@value
 class Open:
     """Open the transport, then call `Client.opened` or `Client.open_failed`."""
 
 
-@frozen
+@value
 class Write:
     """Write all of `data` to the server's stdin, in order."""
 
     data: bytes
 
 
-@frozen
+@value
 class CloseInput:
     """Close the server's stdin once everything before it is written."""
 
 
-@frozen
+@value
 class Terminate:
     """Ask the whole process group to end (SIGTERM)."""
 
 
-@frozen
+@value
 class Kill:
     """Force the whole process group to end (SIGKILL). What is not yet written need not be."""
 
 
-@frozen
+@value
 class ScheduleTimer:
     """Call `Client.tick` at or after `at` (monotonic seconds). It replaces the earlier wish; None withdraws it."""
 
     at: float | None
 
 
-@frozen
+@value
 class Settle:
     """The one and last word on the operation `call_id`."""
 
@@ -95,7 +94,7 @@ class Settle:
         return self.outcome
 
 
-@frozen
+@value
 class Anomaly:
     """Something the server did wrong that was survived, or that is worth knowing. `detail` is cut and cleaned."""
 
@@ -106,7 +105,7 @@ class Anomaly:
         return f"{self.kind.value}: {self.detail}"
 
 
-@frozen
+@value
 class Retired:
     """The end. Nothing more will be asked of the driver; operations begun after it are settled at once."""
 

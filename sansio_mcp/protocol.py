@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from attrs import Factory, frozen
+from attrs import Factory
 
 from . import jsonrpc, jsontext
+from .classes import value
 from .errors import BadResult, excerpt
 from .jsontext import JsonValue
 
@@ -25,7 +26,7 @@ BATCH_VERSION = "2025-03-26"
 JsonObject: TypeAlias = dict[str, JsonValue]
 
 
-@frozen
+@value
 class ServerInfo:
     """What a server says of itself. Its own words; None where it said nothing."""
 
@@ -34,7 +35,7 @@ class ServerInfo:
     title: str | None = None
 
 
-@frozen
+@value
 class Connected:
     """The outcome of a handshake."""
 
@@ -51,14 +52,14 @@ class Connected:
         return isinstance(self.capabilities.get("tools"), dict)
 
 
-@frozen
+@value
 class UnsupportedVersion:
     """The server answered with a version outside `SUPPORTED_VERSIONS`."""
 
     server: str
 
 
-@frozen
+@value
 class ToolDescriptor:
     """One listed tool. The schemas and `raw`, the whole entry, are as the server sent them."""
 
@@ -71,7 +72,7 @@ class ToolDescriptor:
     raw: JsonObject = Factory(dict[str, JsonValue])
 
 
-@frozen
+@value
 class RefusedTool:
     """A listed tool that was left out: its place in the whole listing, from 0, and why."""
 
@@ -79,7 +80,7 @@ class RefusedTool:
     reason: str
 
 
-@frozen
+@value
 class ToolsPage:
     """One page of a listing."""
 
@@ -88,7 +89,7 @@ class ToolsPage:
     next_cursor: str | None
 
 
-@frozen
+@value
 class ToolListing:
     """The outcome of a listing: all pages in order. `refused` is empty unless the posture is lenient."""
 
@@ -96,14 +97,14 @@ class ToolListing:
     refused: tuple[RefusedTool, ...] = ()
 
 
-@frozen
+@value
 class Text:
     """A text block of a tool's result."""
 
     text: str
 
 
-@frozen
+@value
 class Other:
     """A block of any other kind (image, audio, resource, one of the future), kept raw."""
 
@@ -111,7 +112,7 @@ class Other:
     raw: JsonObject
 
 
-@frozen
+@value
 class CallToolResult:
     """The outcome of a call. `is_error` is the tool's own word; it is a result like any other."""
 
@@ -127,7 +128,7 @@ class CallToolResult:
         return "\n".join(block.text for block in self.content if isinstance(block, Text))
 
 
-@frozen
+@value
 class Pong:
     """The outcome of a ping."""
 

@@ -7,7 +7,7 @@ Lines come out as bytes, so a bad character in one cannot touch its neighbours.
 
 from __future__ import annotations
 
-from attrs import frozen
+from .classes import value
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -18,7 +18,7 @@ HEAD_BYTES = 256
 _SMALL_BYTES = 512
 
 
-@frozen
+@value
 class LineTooLong:
     """A line above `limit` bytes, reported as soon as it is known to be; its rest is skipped.
 

@@ -21,11 +21,9 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Set as AbstractSet
-from pathlib import Path
 from typing import IO
 
-from attrs import frozen
-
+from sansio_mcp.classes import value
 from sansio_mcp.errors import TransportFailed
 
 from .spawn import Spawn
@@ -50,7 +48,7 @@ LAST_WAIT_SECONDS = 1.0
 _OUT_OF_SIGHT = "it was reaped elsewhere in this program (SIGCHLD ignored, or waitpid(-1)), or belongs to its parent"
 
 
-@frozen
+@value
 class Death:
     """The witnessed end of a process."""
 
@@ -347,10 +345,10 @@ def _group_empty(group: int) -> bool | None:
 
 def _only_zombies(group: int) -> bool:
     states = set[str]()
-    for file in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
+    for number in filter(str.isdecimal, os.listdir("/proc") if os.path.isdir("/proc") else ()):
+        with contextlib.suppress(OSError), open(f"/proc/{number}/stat", errors="replace") as file:
             # proc(5): pid, (command), state, parent, group; the command may hold anything.
-            state, _, member_of, *_ = file.read_text(errors="replace").rpartition(")")[2].split()
+            state, _, member_of, *_ = file.read().rpartition(")")[2].split()
             if member_of == str(group):
                 states.add(state)
     return bool(states) and states <= {"Z", "X"}

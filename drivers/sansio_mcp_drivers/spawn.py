@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Self
 
 from attrs import field, frozen
@@ -43,7 +42,7 @@ class Launch:
 
     argv: tuple[str, ...]
     env: dict[str, str]
-    cwd: Path
+    cwd: str
 
 
 def _words(value: Sequence[str]) -> tuple[str, ...]:
@@ -111,11 +110,20 @@ class Spawn:
                 raise LocalProtocolError(f"no variable can be named {name!r}")
         env = {name: value for name, value in os.environ.items() if self.inherit_env or _allowed(name)}
         env.update(self.env)
-        cwd = Path(self.cwd or ".").absolute()
-        if not os.access(cwd, os.X_OK) or not cwd.is_dir():
+        cwd = os.path.join(os.getcwd(), _folder(self.cwd))
+        if not os.access(cwd, os.X_OK) or not os.path.isdir(cwd):
             raise CwdMissing(f"the working directory {cwd} does not exist, or is no directory that we may enter")
         program = _find(argv[0], env.get("PATH", os.defpath), cwd)
-        return Launch((str(program), *argv[1:]), env, cwd)
+        return Launch((program, *argv[1:]), env, cwd)
+
+
+def _folder(cwd: str | os.PathLike[str] | None) -> str:
+    try:
+        folder = os.fspath(cwd or "")
+    except TypeError:
+        raise LocalProtocolError(f"cwd must be a path, not a {type(cwd).__name__}") from None
+    _check(folder, "cwd")
+    return folder
 
 
 def _allowed(name: str) -> bool:
@@ -134,19 +142,18 @@ def _check(text: object, where: str) -> None:
         raise LocalProtocolError(f"{where} holds a lone surrogate") from None
 
 
-def _find(command: str, path: str, cwd: Path) -> Path:
+def _find(command: str, path: str, cwd: str) -> str:
     """Look `command` up as execvp(3) would in the child: an empty or relative folder of PATH starts at `cwd`."""
     if not command:
         raise CommandMissing("the command is empty")
     folders = [""] if "/" in command else path.split(os.pathsep)
-    candidates = [cwd / folder / command for folder in folders]
-    # access(2), because Path.exists raises for what lies in a folder that we may not search.
+    candidates = [os.path.join(cwd, folder, command.removeprefix("./")) for folder in folders]
     found = [candidate for candidate in candidates if os.access(candidate, os.F_OK)]
     for candidate in found:
-        if os.access(candidate, os.X_OK) and candidate.is_file():
+        if os.access(candidate, os.X_OK) and os.path.isfile(candidate):
             return candidate
     if found:
-        what = "a directory" if found[0].is_dir() else "not executable (`chmod +x` makes it so)"
+        what = "a directory" if os.path.isdir(found[0]) else "not executable (`chmod +x` makes it so)"
         raise CommandNotExecutable(f"{found[0]} is {what}")
     if "/" in command:
         raise CommandMissing(f"there is no file {candidates[0]}")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import IO, TypeAlias
+
+from sansio_mcp.errors import LocalProtocolError
 
 # Room for a long stack trace, and not worth noticing in memory.
 STDERR_TAIL_BYTES = 64 * 2**10
@@ -28,7 +29,10 @@ class StderrLog:
         if callable(target):
             self._sink = target
         elif isinstance(target, str | os.PathLike):
-            self._file = Path(target).open("a", encoding="utf-8", buffering=1)  # noqa: SIM115 - `close` closes it
+            try:
+                self._file = open(target, "a", encoding="utf-8", buffering=1)  # noqa: SIM115 - `close` closes it
+            except ValueError as error:  # As for a NUL character.
+                raise LocalProtocolError(f"stderr cannot go to the file {target!r}: {error}") from None
             self._sink = self._file.write
 
     def take(self, data: bytes) -> None:

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 import pytest
 
-from sansio_mcp.errors import TransportFailed
+from sansio_mcp.errors import LocalProtocolError, TransportFailed
 from sansio_mcp_drivers import process as module
 from sansio_mcp_drivers.process import Death, Process
 from sansio_mcp_drivers.spawn import Spawn
@@ -270,6 +270,8 @@ def test_stderr_is_appended_to_a_path(start: Start, tmp_path: Path) -> None:
     assert (tmp_path / "log").read_text() == "said\nsaid\n"
     with pytest.raises(TransportFailed, match="No such file"):
         start("pass", stderr=tmp_path / "none" / "log")
+    with pytest.raises(LocalProtocolError, match="cannot go to the file"):
+        start("pass", stderr=f"{tmp_path}/a\0b")
 
 
 def test_stderr_can_be_a_descriptor_of_the_server(start: Start, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,6 +40,12 @@ def test_an_empty_or_relative_folder_of_the_path_starts_at_the_cwd(tmp_path: Pat
 def test_a_path_is_relative_to_the_cwd(tmp_path: Path) -> None:
     script(tmp_path / "tool")
     assert Spawn("./tool", cwd=tmp_path).resolve().argv == (str(tmp_path / "tool"),)
+
+
+@pytest.mark.parametrize(("cwd", "said"), [("a\0b", "cwd holds a NUL"), (3, "cwd must be a path, not a int")])
+def test_a_cwd_that_can_be_no_path_is_the_callers_mistake(cwd: Any, said: str) -> None:
+    with pytest.raises(LocalProtocolError, match=said):
+        Spawn("tool", cwd=cwd).resolve()
 
 
 def test_a_missing_command_is_told_with_where_it_was_looked_for(tmp_path: Path) -> None:

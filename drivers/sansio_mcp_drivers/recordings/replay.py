@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from math import inf
+from typing import Any, cast
 
 from attrs import evolve, frozen
 
@@ -292,7 +293,8 @@ class _Replay:
 def _same(decoded: object, answer: Answer, our_id: int) -> bool:
     if isinstance(decoded, MalformedMessage):
         return isinstance(answer, MalformedMessage) and decoded.id == our_id
-    return decoded == evolve(answer, id=our_id)
+    ours: object = evolve(cast("Any", answer), id=our_id)
+    return decoded == ours
 
 
 def told(outcome: object) -> str:
