@@ -1,4 +1,4 @@
-"""The two kinds of class that the core is made of: `value`, frozen, and `error`, an exception with fields.
+"""The kinds of class that the core is made of: a `value` that never changes, and an `error`, an exception with fields.
 
 attrs writes and compiles `__repr__`, `__eq__` and `__hash__` anew for each class. That is more than half of the 0.4 ms
 that a class takes, and with fifty of them it was a third of the whole import. Here they are written once.
@@ -18,16 +18,29 @@ E = TypeVar("E", bound=BaseException)
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def value(cls: type[T]) -> type[T]:
     """Make `cls` a frozen attrs class with slots. Two of one class with equal fields are equal."""
-    made: Any = frozen(cls, eq=False, repr=False)
-    made.__eq__, made.__hash__, made.__repr__ = _equal, _hash, _repr
-    found: type[T] = made
-    return found
+    return _told(frozen(cls, eq=False, repr=False))
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def frequent_value(cls: type[T]) -> type[T]:
+    """Make `cls` the same, for one that is made for each call: only type checkers keep it from being changed.
+
+    attrs freezes at run time by filling the slots of a new object in a way that takes twice as long. For the five that
+    a call is made of that is a tenth of all that the core does for it.
+    """
+    return _told(define(cls, eq=False, repr=False))
 
 
 @dataclass_transform(field_specifiers=(field,))
 def error(cls: type[E]) -> type[E]:
     """Make `cls` an exception whose fields are its arguments, in order. Its repr is that of any exception."""
     return define(cls, repr=False, slots=False)
+
+
+def _told(cls: type[T]) -> type[T]:
+    made: Any = cls
+    made.__eq__, made.__hash__, made.__repr__ = _equal, _hash, _repr
+    return cls
 
 
 def _fields(made: Any) -> Iterator[tuple[str, Hashable]]:  # noqa: ANN401 - any class that is made here

@@ -11,7 +11,7 @@ import re
 from typing import TypeAlias
 
 from . import jsontext
-from .classes import value
+from .classes import frequent_value, value
 from .errors import BadMessage, CorruptionReport, MalformedMessage
 from .jsontext import JsonValue
 from .stdio import HEAD_BYTES
@@ -35,7 +35,7 @@ class RpcError:
     data: JsonValue = None
 
 
-@value
+@frequent_value
 class Response:
     """An answer to one of our requests: a raw result or an error."""
 

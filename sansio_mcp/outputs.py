@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NewType
 
-from .classes import value
+from .classes import frequent_value, value
 from .errors import McpError
 from .lifecycle import Fault
 from .protocol import CallToolResult, Connected, Pong, ToolListing
@@ -51,7 +51,7 @@ class Open:
     """Open the transport, then call `Client.opened` or `Client.open_failed`."""
 
 
-@value
+@frequent_value
 class Write:
     """Write all of `data` to the server's stdin, in order."""
 
@@ -80,7 +80,7 @@ class ScheduleTimer:
     at: float | None
 
 
-@value
+@frequent_value
 class Settle:
     """The one and last word on the operation `call_id`."""
 

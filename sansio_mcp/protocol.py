@@ -13,7 +13,7 @@ from typing import TypeAlias
 from attrs import Factory
 
 from . import jsonrpc, jsontext
-from .classes import value
+from .classes import frequent_value, value
 from .errors import BadResult, excerpt
 from .jsontext import JsonValue
 
@@ -97,7 +97,7 @@ class ToolListing:
     refused: tuple[RefusedTool, ...] = ()
 
 
-@value
+@frequent_value
 class Text:
     """A text block of a tool's result."""
 
@@ -112,7 +112,7 @@ class Other:
     raw: JsonObject
 
 
-@value
+@frequent_value
 class CallToolResult:
     """The outcome of a call. `is_error` is the tool's own word; it is a result like any other."""
 
@@ -296,11 +296,15 @@ def decode_call_tool_result(value: JsonValue, *, lenient: bool = False) -> CallT
             content = []
         if not isinstance(content, list):
             raise _BadFieldError("`content` must be an array")
-        blocks = tuple([_block(entry, index) for index, entry in enumerate(content)])
+        blocks: list[Text | Other] = []
+        for entry in content:
+            text = entry.get("text") if isinstance(entry, dict) and entry.get("type") == "text" else None
+            # What most blocks are costs no call.
+            blocks.append(Text(text) if isinstance(text, str) else _block(entry, len(blocks)))
         is_error = result.get("isError", False)
         if not isinstance(is_error, bool):
             is_error = _Fields(result, "", lenient=lenient).boolean("isError")
-        return CallToolResult(blocks, is_error, result.get("structuredContent"), result)
+        return CallToolResult(tuple(blocks), is_error, result.get("structuredContent"), result)
     except _BadFieldError as fault:
         return BadResult(str(fault))
 

@@ -58,23 +58,20 @@ class LineReader:
         pieces = data.split(b"\n")
         rest = pieces.pop()
         for piece in pieces:
+            # A whole line in one piece, as most are, spares two thirds of the cutting.
             if self._parts or self._skipping or len(piece) > self._limit:
                 self._take(piece, lines)
-                self._end(lines)
-            else:
-                _add(piece, lines)  # A whole line in one piece, as most are, spares two thirds of the cutting.
+                piece = self._joined()  # noqa: PLW2901 - the line that the piece completes
+            line = piece[:-1] if piece.endswith(b"\r") else piece
+            if line.strip(b" \t\r"):
+                lines.append(line)
         if rest:
             self._take(rest, lines)
         return lines
 
     def finish(self) -> list[bytes | LineTooLong]:
         """Return the last line, if the stream ended without its newline."""
-        lines: list[bytes | LineTooLong] = []
-        if self._mark:  # What was held back as the beginning of a byte order mark was none.
-            self._take(self._mark, lines)
-            self._mark = None
-        self._end(lines)
-        return lines
+        return self.feed(b"\n")
 
     def _skip_mark(self, start: bytes) -> bytes:
         if len(start) < len(_BOM) and _BOM.startswith(start):
@@ -100,16 +97,10 @@ class LineReader:
             self._parts.clear()
             self._skipping = True
 
-    def _end(self, lines: list[bytes | LineTooLong]) -> None:
+    def _joined(self) -> bytes:
+        """Return what was taken of the line that ends, and begin the next one."""
         line = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
         self._parts.clear()
         self._pending = 0
         self._skipping = False
-        _add(bytes(line), lines)
-
-
-def _add(line: bytes, lines: list[bytes | LineTooLong]) -> None:
-    if line.endswith(b"\r"):
-        line = line[:-1]
-    if line.strip(b" \t\r"):
-        lines.append(line)
+        return bytes(line)
