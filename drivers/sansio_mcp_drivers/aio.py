@@ -34,6 +34,7 @@ class Server(AsyncServer):
         self._timer: asyncio.TimerHandle | None = None
         self._readers: set[int] = set()
         self._writer: int | None = None
+        self._awaits_pump = False
         self._waiting: dict[CallId, asyncio.Future[Settle]] = {}
         self._places = asyncio.Semaphore(self._client.options.max_in_flight)
 
@@ -62,7 +63,10 @@ class Server(AsyncServer):
         settled: asyncio.Future[Settle] = loop.create_future()
         self._waiting[call_id] = settled
         try:
-            self._pump()
+            if self._client.in_flight > 1:
+                self._pump_soon()
+            else:
+                self._pump()
             return (await settled).unwrap()
         except McpError:
             raise
@@ -71,6 +75,19 @@ class Server(AsyncServer):
             self._client.abandon(call_id, monotonic())
             self._pump()
             raise
+
+    def _pump_soon(self) -> None:
+        """Have what many tasks ask for at once written at once, where others wait for answers already.
+
+        The system call is a third of what a call costs.
+        """
+        if not self._awaits_pump:
+            self._awaits_pump = True
+            self._loop.call_soon(self._pump)
+
+    def _pump(self, *facts: Callable[[], object]) -> None:
+        self._awaits_pump = False
+        super()._pump(*facts)
 
     def _settle(self, call_id: CallId, output: Settle) -> None:
         settled = self._waiting.pop(call_id, None)

@@ -289,6 +289,17 @@ def test_the_bound_is_the_same_in_a_large_text(shape: Callable[[int], bytes], si
     assert found.subject == "nesting"
 
 
+ESCAPES = ['"', "\\", '\\"', '\\\\"', "\n", '\n"', '["]', '"[" ', "{\\", '\\" [[[', "]]]]"]
+
+
+@pytest.mark.parametrize("before", ESCAPES)
+@pytest.mark.parametrize("after", ["", "plain", *ESCAPES])
+def test_what_stands_in_strings_adds_and_hides_no_level(before: str, after: str) -> None:
+    for depth, refused in ((MAX_DEPTH, False), (MAX_DEPTH + 1, True)):
+        text = f"[{json.dumps(before)},{'[' * (depth - 1)}{json.dumps(after)}{']' * (depth - 1)},{json.dumps(before)}]"
+        assert isinstance(parse(text.encode()), CorruptionReport) is refused
+
+
 def test_brackets_in_the_strings_of_a_large_text_are_no_levels() -> None:
     text = "[{" * 2**16
     assert parse(f'["{text}"]'.encode()) == [text]
@@ -301,6 +312,15 @@ def test_levels_count_again_after_they_were_closed() -> None:
     assert [levels(half) for half in found] == [MAX_DEPTH - 1, MAX_DEPTH - 1]
 
 
+@pytest.fixture(params=[4300, 0, 100_000], ids=["the default", "none", "a high"])
+def _digit_limit(request: pytest.FixtureRequest) -> Iterator[None]:
+    before = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(request.param)
+    yield
+    sys.set_int_max_str_digits(before)
+
+
+@pytest.mark.usefixtures("_digit_limit")
 @pytest.mark.parametrize("sign", [pytest.param("", id="positive"), pytest.param("-", id="negative")])
 @pytest.mark.parametrize("around", [pytest.param("{}", id="alone"), pytest.param("[0, {}]", id="in an array")])
 class TestIntegerDigits:
@@ -594,6 +614,18 @@ python_values = st.recursive(
     ),
     max_leaves=12,
 )
+
+
+@fast
+@given(
+    st.lists(st.text('\\\\"[]{}n\n', max_size=12), min_size=1, max_size=6),
+    st.lists(st.text('\\\\"[]{}n\n', max_size=12), max_size=6),
+    st.integers(MAX_DEPTH - 2, MAX_DEPTH + 2),
+)
+def test_no_strings_add_or_hide_a_level(before: list[str], inside: list[str], depth: int) -> None:
+    strings = "".join(f"{json.dumps(each)}," for each in before)
+    text = f"[{strings}{'[' * (depth - 2)}{json.dumps(inside)}{']' * (depth - 2)},{json.dumps(before)}]"
+    assert isinstance(parse(text.encode()), CorruptionReport) is (depth > MAX_DEPTH)
 
 
 @fast
