@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from math import inf
 from os import PathLike
 from time import monotonic
@@ -15,7 +16,7 @@ from typing import TypedDict
 
 from sansio_mcp import outputs
 from sansio_mcp.client import Client
-from sansio_mcp.errors import McpError, TransportFailed
+from sansio_mcp.errors import LocalProtocolError, McpError, TransportFailed
 from sansio_mcp.options import DEFAULT_WITHIN, Options, seconds
 from sansio_mcp.outputs import CallId, Evidence
 from sansio_mcp.protocol import ServerInfo
@@ -111,6 +112,12 @@ class Base:
             self._carry_out()
         except BaseException:
             self._client.kill(monotonic(), "the caller was interrupted in the middle of a message")
+            self._carry_out()
+            with suppress(LocalProtocolError):  # Unless the client waits in vain to hear of an opening.
+                if self.process.pid is None:
+                    self._client.open_failed("the start was interrupted", monotonic())
+                else:
+                    self._client.opened(monotonic())
             self._carry_out()
             self.process.kill()  # The client asks for it once, and that may be what was interrupted.
             raise

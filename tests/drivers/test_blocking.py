@@ -494,3 +494,19 @@ def test_importing_it_loads_no_event_loop_and_no_logging() -> None:
         timeout=10,
     )
     assert ran.stdout == b"set()\n"
+
+
+@pytest.mark.parametrize(("started", "evidence"), [(False, NoResource()), (True, Exited(-9, True, True))])
+def test_an_interrupt_that_loses_the_opening_leaves_nothing_waiting(
+    argv: Argv, monkeypatch: pytest.MonkeyPatch, started: bool, evidence: object
+) -> None:
+    def interrupted(server: blocking.Server) -> None:
+        if started:
+            server.process.start()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(blocking.Server, "_open", interrupted)
+    server = blocking.prepare(argv(ECHO))
+    with pytest.raises(KeyboardInterrupt), within(5):
+        server.connect()
+    assert server.evidence == evidence
