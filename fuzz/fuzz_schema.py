@@ -1,6 +1,7 @@
 # Invariant: any JSON value that a server calls a schema gives a plan and a shape, of bounded size, the same each time.
 # A parameter list has every declared and every required name once, those required first. A value that an enum or a
-# const lists is accepted by the shape, also where the schema stands in a member, a list or behind a reference.
+# const lists is accepted by the shape, also where the schema stands in a member, a list or behind a reference, and by
+# the shape of what was parsed, which has neither tuples nor open records and is its own.
 """Input schemas: total, bounded, and no parameter dropped."""
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from sansio_mcp.shapes import (
     MAX_LITERALS,
     MAX_SHAPE_DEPTH,
     MAX_SHAPE_NODES,
+    MAX_TUPLE_ITEMS,
     UNKNOWN,
     Array,
     Literals,
@@ -21,7 +23,9 @@ from sansio_mcp.shapes import (
     Record,
     Shape,
     Shaper,
+    Tuple,
     Union,
+    as_parsed,
     children,
 )
 
@@ -52,6 +56,12 @@ def accepts(shape: Shape, value: JsonValue) -> bool:
             return any(type(value) is type(each) and value == each for each in values)
         case Array(item):
             return isinstance(value, list) and all(accepts(item, each) for each in value)
+        case Tuple(items):
+            return (
+                isinstance(value, list)
+                and len(value) == len(items)
+                and all(accepts(item, each) for item, each in zip(items, value, strict=True))
+            )
         case Map(inner):
             return isinstance(value, dict) and all(accepts(inner, each) for each in value.values())
         case Record(fields):
@@ -77,10 +87,25 @@ def check_bounded(shape: Shape) -> None:
             assert len(inner) > 1
             assert not any(isinstance(member, Union) or member == UNKNOWN for member in inner)
             assert len(inner) <= MAX_BRANCHES * MAX_BRANCHES
+        if isinstance(current, Tuple):
+            assert 0 < len(inner) <= MAX_TUPLE_ITEMS
         if isinstance(current, Literals):
             assert 0 < len(current.values) <= MAX_LITERALS * MAX_BRANCHES
         waiting += [(each, depth + 1) for each in inner]
     assert nodes <= 2 * MAX_SHAPE_NODES
+
+
+def check_parsed(shape: Shape) -> None:
+    """Raise `AssertionError` where what was parsed would have a tuple, or a record that says it is open."""
+    parsed = as_parsed(shape)
+    check_bounded(parsed)
+    assert as_parsed(parsed) == parsed
+    waiting = [parsed]
+    while waiting:
+        current = waiting.pop()
+        assert not isinstance(current, Tuple)
+        assert not (isinstance(current, Record) and current.open)
+        waiting += children(current)
 
 
 def _listed(schema: JsonValue) -> list[JsonValue]:
@@ -100,10 +125,12 @@ def check(data: bytes) -> None:
     assert plan(schema) == planned
     assert Shaper(schema).shape(schema) == shape
     check_bounded(shape)
+    check_parsed(shape)
     if isinstance(planned, Typed) and isinstance(schema, dict):
         _check_parameters(schema, planned)
     for value in _listed(schema):
         assert accepts(shape, value)
+        assert accepts(as_parsed(shape), value)
         nested: JsonValue = {
             "type": "object",
             "properties": {"a": schema, "b": {"type": "array", "items": schema}, "c": {"$ref": "#/properties/a"}},

@@ -15,7 +15,7 @@ from .conversation import Conversation
 from .errors import LocalProtocolError, RetirementTimedOut, RetirementUnconfirmed, TransportFailed, Unavailable, excerpt
 from .lifecycle import FIRST_RUNG, LADDER, LIFE, Handshake, Ladder, Life, Signal
 from .operations import Calling, Connecting, Listing, Operation, Pinging
-from .options import DEFAULT_WITHIN, LAST_WORDS_CODE_POINTS, Options, seconds
+from .options import DEFAULT_WITHIN, LAST_WORDS_CODE_POINTS, Options, octets, seconds
 from .outputs import (
     CallId,
     CloseInput,
@@ -146,10 +146,9 @@ class Client:
                 operations wait already.
         """
         arguments = {} if arguments is None else arguments
-        if not isinstance(name, str):
-            raise LocalProtocolError(f"name must be a str, not a {type(name).__name__}")
-        if not isinstance(arguments, Mapping):
-            raise LocalProtocolError(f"arguments must be a Mapping, not a {type(arguments).__name__}")
+        if type(name) is not str:
+            _require(name, str, "name")
+        _require(arguments, Mapping, "arguments")
         texts = jsontext.dumps(name, "name"), jsontext.dumps(dict(arguments), "arguments")
         limit = self._limit(timeout, self.options.call_timeout)
         return self._begin(Calling(self._mint(), self.options, limit, now + limit, 0, *texts))
@@ -226,9 +225,11 @@ class Client:
         self._reason = self._reason or str(error)
         self._signal(Signal.OPEN_FAILED, now)
 
-    def receive_data(self, data: bytes, now: float) -> None:
+    def receive_data(self, data: bytes | bytearray | memoryview, now: float) -> None:
         """Take bytes from the server's stdout, however cut."""
         self._require_opened()
+        if type(data) is not bytes:
+            data = octets(data)
         if self._reason is None and not self._stdout_ended:
             self._conversation.receive(data, now)
             self._follow(now)
@@ -386,6 +387,11 @@ class Client:
     def _require_opened(self) -> None:
         if not self._opened:
             raise LocalProtocolError("the transport was not opened, so nothing can have come from it")
+
+
+def _require(value: object, kind: type[object], name: str) -> None:
+    if not isinstance(value, kind):
+        raise LocalProtocolError(f"{name} must be a {kind.__name__}, not a {type(value).__name__}")
 
 
 def _obituary(status: int, last_words: str) -> str:

@@ -34,6 +34,9 @@ MAX_LISTING_TOOLS = 10_000
 MAX_REQUESTS = 1000
 REQUEST_WINDOW = 60.0
 
+# Far above any memory, and within what C counts with.
+MAX_COUNT = 2**48
+
 # A name, not a text: it stands in the server's logs.
 MAX_NAME_CODE_POINTS = 200
 
@@ -57,6 +60,14 @@ def seconds(value: object, name: str, *, zero: bool = False) -> float:
     return float(value)
 
 
+def octets(value: object) -> bytes:
+    """Return what a caller hands over as `bytes`, or raise `LocalProtocolError`."""
+    try:
+        return bytes(memoryview(value))  # type: ignore[arg-type]  # what is none raises TypeError
+    except TypeError:
+        raise LocalProtocolError(f"data must be bytes, not a {type(value).__name__}") from None
+
+
 def _positive(_options: object, attribute: object, value: object) -> None:
     seconds(value, str(getattr(attribute, "name", "a timeout")))
 
@@ -66,10 +77,9 @@ def _patience(_options: object, attribute: object, value: object) -> None:
 
 
 def _count(_options: object, attribute: object, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise LocalProtocolError(
-            f"{getattr(attribute, 'name', 'a bound')} must be an integer of at least 1, not {shown(value)}"
-        )
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_COUNT:
+        name = getattr(attribute, "name", "a bound")
+        raise LocalProtocolError(f"{name} must be an integer from 1 to {MAX_COUNT}, not {shown(value)}")
 
 
 def _name(_options: object, attribute: object, value: object) -> None:

@@ -2,15 +2,16 @@
 
 Total: whatever a server calls a schema gives a shape, and the work is bounded. A shape is never narrower than its
 schema: what cannot be said exactly becomes the next wider thing, and in the end `Unknown`. Keywords are those of JSON
-Schema 2020-12, and `nullable` of OpenAPI 3.0, which real servers use.
+Schema 2020-12, a list of `items` as in draft 7, and `nullable` of OpenAPI 3.0, which real servers use.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import re
+from collections.abc import Callable, Collection, Iterable
 from typing import Final, Literal, TypeAlias
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from .jsontext import JsonValue
 from .protocol import JsonObject
@@ -29,12 +30,16 @@ MAX_LISTING_NODES = 65_536
 # More alternatives than a reader can weigh. The widest recorded union has 31.
 MAX_BRANCHES = 32
 
+# Positions that a reader can keep apart; a range or a place has two to four. No recorded schema has a tuple.
+MAX_TUPLE_ITEMS = 8
+
 # The longest recorded enum has 126 values.
 MAX_LITERALS = 200
 
 # A longer value is a document and no choice.
 MAX_LITERAL_TEXT = 120
 
+_POINTER = re.compile(r"#(/[^%]*)?\Z")
 _LITERAL_INTEGERS = range(-(2**63), 2**64)
 
 Scalar: TypeAlias = Literal["string", "integer", "number", "boolean"]
@@ -72,6 +77,13 @@ class Array:
 
 
 @frozen
+class Tuple:
+    """A list of exactly these items, of which there is at least one."""
+
+    items: tuple[Shape, ...]
+
+
+@frozen
 class Map:
     """An object with any keys and such values."""
 
@@ -93,6 +105,8 @@ class Record:
     """An object with these members. Others may stand beside them."""
 
     fields: tuple[Field, ...]
+    open: bool = False
+    """Whether the schema says in so many words that there may be others."""
 
 
 @frozen
@@ -107,7 +121,7 @@ class Unknown:
     """Any value."""
 
 
-Shape: TypeAlias = Primitive | Literals | Array | Map | Record | Union | Unknown
+Shape: TypeAlias = Primitive | Literals | Array | Tuple | Map | Record | Union | Unknown
 
 
 def children(shape: Shape) -> tuple[Shape, ...]:
@@ -115,12 +129,50 @@ def children(shape: Shape) -> tuple[Shape, ...]:
     match shape:
         case Array(inner) | Map(inner):
             return (inner,)
+        case Tuple(items):
+            return items
         case Record(fields):
             return tuple(member.shape for member in fields)
         case Union(members):
             return members
         case _:
             return ()
+
+
+def rebuilt(shape: Shape, change: Callable[[Shape], Shape]) -> Shape:
+    """Return `shape` with what `change` makes of each shape within it, and then of the whole."""
+    match shape:
+        case Array(item):
+            shape = Array(rebuilt(item, change))
+        case Tuple(items):
+            shape = Tuple(tuple(rebuilt(item, change) for item in items))
+        case Map(value):
+            shape = Map(rebuilt(value, change))
+        case Record(fields, open_):
+            shape = Record(tuple(evolve(each, shape=rebuilt(each.shape, change)) for each in fields), open_)
+        case Union(members):
+            shape = union(rebuilt(member, change) for member in members)
+        case _:
+            pass
+    return change(shape)
+
+
+def as_parsed(shape: Shape) -> Shape:
+    """Return `shape` as its values come out of JSON text: every array is a list, and no record says that it is open.
+
+    Whoever reads a record asks for the members that he knows, so to him it is the same whether there are others.
+    """
+    return rebuilt(shape, _parsed)
+
+
+def _parsed(shape: Shape) -> Shape:
+    match shape:
+        case Tuple(items):
+            return Array(union(items))
+        case Record(fields):
+            return Record(fields)
+        case _:
+            return shape
 
 
 UNKNOWN: Final = Unknown()
@@ -210,24 +262,39 @@ class Shaper:
             if candidate not in _VAGUE:
                 found = candidate
                 break
-        return _union((found, NULL)) if schema.get("nullable") is True else found
+        return union((found, NULL)) if schema.get("nullable") is True else found
 
     def _by_type(self, schema: JsonObject, depth: int) -> Shape:
         declared = schema.get("type")
         kinds = declared if isinstance(declared, list) else [declared]
         if not kinds or len(kinds) > MAX_BRANCHES:
             return UNKNOWN
-        return _union(self._of_type(kind, schema, depth) for kind in kinds)
+        return union(self._of_type(kind, schema, depth) for kind in kinds)
 
     def _of_type(self, kind: JsonValue, schema: JsonObject, depth: int) -> Shape:
         if kind == "object":
             return self._object(schema, depth)
         if kind == "array":
-            items = UNKNOWN if "prefixItems" in schema else self.shape(schema.get("items"), depth + 1)
-            return Array(items)
+            return self._array(schema, depth)
         if kind == "null":
             return NULL
         return Primitive(SCALARS[kind]) if isinstance(kind, str) and kind in SCALARS else UNKNOWN
+
+    def _array(self, schema: JsonObject, depth: int) -> Shape:
+        if "prefixItems" in schema:
+            first, rest = schema["prefixItems"], schema.get("items")
+        elif isinstance(schema.get("items"), list):
+            first, rest = schema["items"], schema.get("additionalItems")
+        else:
+            return Array(self.shape(schema.get("items"), depth + 1))
+        if not isinstance(first, list) or not 0 < len(first) <= MAX_BRANCHES:
+            return Array(UNKNOWN)
+        items = [self.shape(each, depth + 1) for each in first]
+        if rest is not False and schema.get("maxItems") != len(items):
+            items.append(self.shape(rest, depth + 1))
+        elif schema.get("minItems") == len(items) <= MAX_TUPLE_ITEMS:
+            return Tuple(tuple(items))
+        return Array(union(items))
 
     def _object(self, schema: JsonObject, depth: int) -> Shape:
         properties = schema.get("properties") or {}
@@ -240,12 +307,12 @@ class Shaper:
         names = wanted | properties
         if not properties or declared_beyond(schema, names) is not None:
             return Map(UNKNOWN)
-        return Record(
-            tuple(
-                Field(name, self.shape(properties.get(name), depth + 1), name in wanted, note(properties.get(name)))
-                for name in names
-            )
+        fields = (
+            Field(name, self.shape(properties.get(name), depth + 1), name in wanted, note(properties.get(name)))
+            for name in names
         )
+        extra = schema.get("additionalProperties")
+        return Record(tuple(fields), extra is True or extra == {})
 
     def _composed(self, schema: JsonObject, depth: int) -> Shape:
         """Return the shape of a schema that is nothing but a reference or a choice.
@@ -263,11 +330,11 @@ class Shaper:
             return UNKNOWN
         if present[0] == "allOf":
             return self.shape(value[0], depth + 1) if len(value) == 1 else UNKNOWN
-        return _union(self.shape(branch, depth + 1) for branch in value)
+        return union(self.shape(branch, depth + 1) for branch in value)
 
     def _referred(self, reference: JsonValue, depth: int) -> Shape:
-        """Follow a JSON Pointer within the root (RFC 6901), as it stands. Nothing else is ever looked up."""
-        if not isinstance(reference, str) or reference in self._following or reference[:2] not in ("#", "#/"):
+        """Follow a JSON Pointer within the root (RFC 6901) that has no escapes of a URI. Nothing else is looked up."""
+        if not isinstance(reference, str) or reference in self._following or not _POINTER.match(reference):
             return UNKNOWN
         target = self._root
         for step in reference.split("/")[1:]:
@@ -291,7 +358,7 @@ def _enumerated(schema: JsonObject, _depth: int) -> Shape:
     if not isinstance(values, list) or not values:
         return UNKNOWN
     few = len(values) <= MAX_LITERALS
-    return _union(dict.fromkeys(_exactly(value, few=few) for value in values))
+    return union(dict.fromkeys(_exactly(value, few=few) for value in values))
 
 
 def _exactly(value: JsonValue, *, few: bool) -> Shape:
@@ -309,8 +376,8 @@ def _exactly(value: JsonValue, *, few: bool) -> Shape:
     return NULL if value is None else Map(UNKNOWN)
 
 
-def _union(shapes: Iterable[Shape]) -> Shape:
-    """Return the shape of what any of `shapes` allows, with all literals in one place."""
+def union(shapes: Iterable[Shape]) -> Shape:
+    """Return the shape of what any of `shapes` allows, of which there is one at least. All literals stand together."""
     members: dict[Shape, None] = {}
     literals: list[str | int] = []
     place: Literals | None = None

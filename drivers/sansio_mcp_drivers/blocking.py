@@ -12,6 +12,7 @@ from math import inf
 from time import monotonic
 from typing import Unpack
 
+from sansio_mcp.options import seconds
 from sansio_mcp.outputs import CallId, Outcome, Settle
 
 from .base import Settings
@@ -31,8 +32,12 @@ class Server(SyncServer):
         self._settled: dict[CallId, Settle] = {}
 
     def poll(self, timeout: float = 0.0) -> None:
-        """Attend to the server for `timeout` seconds: answer its pings, take its stderr, see its exit."""
-        until = monotonic() + timeout
+        """Attend to the server for `timeout` seconds: answer its pings, take its stderr, see its exit.
+
+        Raises:
+            LocalProtocolError: the timeout is out of range.
+        """
+        until = monotonic() + seconds(timeout, "timeout", zero=True)
         self._pump()
         while self.evidence is None:
             self._turn(until)

@@ -29,6 +29,9 @@ MAX_CONFIG_BYTES = 16 * 2**20
 # TOML is written by hand, and its parser takes far longer.
 MAX_TOML_BYTES = 2**20
 
+# What is called a secret may be `true` or a number, and these stand everywhere.
+MIN_SECRET = 8
+
 # As many names as a line of an error can hold.
 MAX_NAMED = 12
 
@@ -90,6 +93,20 @@ class Configured:
         except ConfigError as error:
             raise ConfigError(f"{quote(entry.name)} of {self.place.path}: {error}") from None
         return Spawn.of(command, env=env, cwd=cwd, inherit_env=inherit_env)
+
+    def secret_values(self, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+        """Return what it is started with that is secret by word or by name, by the names of the variables.
+
+        Raises:
+            ConfigError: it cannot be started.
+        """
+        entry = self.entry
+        known = {**environ, **self.spawn(environ).env}
+        texts = (*entry.command, *entry.env.values())
+        forms = [_VARIABLE.fullmatch(match[1]) for text in texts for match in _REFERENCE.finditer(text)]
+        named = {*entry.env, *(form[1] for form in forms if form is not None)}
+        names = {*entry.secrets, *(name for name in named if _SECRET.search(name))}
+        return {name: known[name] for name in sorted(names) if len(known.get(name, "")) >= MIN_SECRET}
 
     def problem(self, environ: Mapping[str, str] = os.environ) -> str | None:
         """Return why it cannot be started now, or None."""

@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary, WeakSet
 from attrs import frozen
 
 from sansio_mcp.errors import LocalProtocolError, RetirementError, RetirementTimedOut
-from sansio_mcp.options import DEFAULT_WITHIN
+from sansio_mcp.options import DEFAULT_WITHIN, seconds
 from sansio_mcp.outputs import Evidence
 from sansio_mcp.protocol import ToolListing
 
@@ -130,8 +130,9 @@ class Census(Mapping[str, Server]):
         A server that is not ready within `within` seconds is killed and refused.
 
         Raises:
-            LocalProtocolError: it was opened before.
+            LocalProtocolError: it was opened before, or the time is out of range.
         """
+        within = seconds(within, "within")
         if not self._opened.acquire(blocking=False):
             raise LocalProtocolError("the census was opened before; servers that ended need a new one")
         with ThreadPoolExecutor(max(1, len(self))) as pool:
@@ -145,8 +146,12 @@ class Census(Mapping[str, Server]):
         return {name: future.result() for name, future in coming.items()}
 
     def close(self, within: float = DEFAULT_WITHIN) -> dict[str, Evidence | RetirementError]:
-        """End all at once, within `within` seconds together; return the evidence of each, or why there is none."""
-        until = monotonic() + within
+        """End all at once, within `within` seconds together; return the evidence of each, or why there is none.
+
+        Raises:
+            LocalProtocolError: the time is out of range.
+        """
+        until = monotonic() + seconds(within, "within")
         for server in self.values():
             server.stop(within)
         report: dict[str, Evidence | RetirementError] = {}

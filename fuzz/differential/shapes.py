@@ -10,7 +10,7 @@ from hypothesis.strategies import SearchStrategy
 from fuzz.fuzz_schema import accepts
 from fuzz.strategies import Json, json_values, values_of
 from sansio_mcp.schema import Typed, plan
-from sansio_mcp.shapes import Shaper
+from sansio_mcp.shapes import Shaper, as_parsed
 
 jsonschema = import_module("jsonschema")
 
@@ -51,6 +51,7 @@ def compare(schema: Json, value: Json) -> None:
         return
     shape = Shaper(schema).shape(schema)
     assert accepts(shape, value), shape
+    assert accepts(as_parsed(shape), value), shape
     planned = plan(schema)
     if isinstance(planned, Typed):
         params = {param.name: param for param in planned.params}

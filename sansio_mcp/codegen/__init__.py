@@ -122,15 +122,11 @@ def generate(
         raise SchemaTooLarge(found)
     if collision := first_collision((tool.name, dialect.mangle(tool.name)) for tool in chosen):
         raise ToolNameCollision(*collision)
-    budget = Budget()
-    facades = sorted((build(tool, dialect, budget) for tool in chosen), key=lambda each: each.function)
-    heading = Heading(server, server_version, listing_digest(chosen, digest))
     try:
-        return make(heading, facades, digest)
-    except (SourceTooLarge, SurfaceTooLarge) as refused:
-        if oversize == "refuse":
-            raise
-        return _shrunk(make, heading, facades, digest, refused)
+        heading = Heading(server, server_version, listing_digest(chosen, digest))
+        budget = Budget()
+        facades = sorted((build(tool, dialect, budget) for tool in chosen), key=lambda each: each.function)
+        return _made(make, heading, facades, digest, oversize)
     except RecursionError:
         raise SchemaTooLarge("their types are nested deeper than what is left of the caller's stack") from None
 
@@ -150,11 +146,14 @@ def _target(target: Target, digest: Digest) -> tuple[_Make, Dialect]:
     return make, Dialect(mangle, mangle_label, has_options=target == "gleam")
 
 
-def _shrunk(
-    make: _Make, heading: Heading, facades: Sequence[Facade], digest: Digest, refused: SourceTooLarge | SurfaceTooLarge
-) -> Generated:
-    """Return what the first step makes that keeps the ceilings, or raise what the last one breaks."""
-    reason = refused.excess
+def _made(make: _Make, heading: Heading, facades: Sequence[Facade], digest: Digest, oversize: Oversize) -> Generated:
+    """Return what is made of the facades or, if it may be shrunk, what the first step makes that keeps the ceilings."""
+    try:
+        return make(heading, facades, digest)
+    except (SourceTooLarge, SurfaceTooLarge) as excessive:
+        if oversize == "refuse":
+            raise
+        refused, reason = excessive, excessive.excess
     for smaller, left_out in ladder(facades):
         try:
             made = make(evolve(heading, left_out=left_out), smaller, digest)
@@ -163,7 +162,7 @@ def _shrunk(
         else:
             told = (LeftOut(left_out, reason), *made.report.left_out)
             return evolve(made, report=evolve(made.report, left_out=told))
-    raise refused
+    raise evolve(refused, shrunk=True)
 
 
 def _python(heading: Heading, facades: Sequence[Facade], digest: Digest) -> Generated:

@@ -10,7 +10,7 @@ from attrs import frozen
 from sansio_mcp.names import first_collision
 from sansio_mcp.protocol import ToolDescriptor
 from sansio_mcp.schema import Param, WholeValue, plan
-from sansio_mcp.shapes import Budget, Map, Record, Shape, Shaper, children
+from sansio_mcp.shapes import Budget, Map, Record, Shape, Shaper, as_parsed, children
 
 from .text import MAX_NOTE, quote
 
@@ -74,7 +74,7 @@ def build(tool: ToolDescriptor, dialect: Dialect, budget: Budget) -> Facade:
     """Return the facade of `tool`."""
     planned = plan(tool.input_schema, budget)
     function = dialect.mangle(tool.name)
-    shape: Shape = Shaper(tool.output_schema, budget).shape(tool.output_schema)
+    shape = as_parsed(Shaper(tool.output_schema, budget).shape(tool.output_schema))
     result = shape if isinstance(shape, Record | Map) and not dialect.has_options else None
     if isinstance(planned, WholeValue):
         return Facade(tool, function, (), (), planned.reason, result, tool.description)

@@ -13,7 +13,19 @@ from attrs import Factory, define
 
 from sansio_mcp import names
 from sansio_mcp.names import CALLS, Digest
-from sansio_mcp.shapes import Array, Literals, Map, Primitive, Record, Shape, Union
+from sansio_mcp.shapes import (
+    UNKNOWN,
+    Array,
+    Literals,
+    Map,
+    Primitive,
+    Record,
+    Shape,
+    Tuple,
+    Union,
+    rebuilt,
+    union,
+)
 
 from .facade import Facade, Heading, notes
 from .text import MAX_DESCRIPTION, MAX_NOTE, clean, docstring, literal, quote
@@ -21,7 +33,9 @@ from .text import MAX_DESCRIPTION, MAX_NOTE, clean, docstring, literal, quote
 IMPORTS = ("import typing as _t", "from sansio_mcp import calls as _mcp")
 PRIMITIVES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 ANY = "_mcp.Json"
-_TYPE_NAMES = frozenset({*PRIMITIVES.values(), "list", "dict"})
+_TYPE_NAMES = frozenset({*PRIMITIVES.values(), "list", "tuple", "dict"})
+
+_ANY_OBJECT = Map(UNKNOWN)
 
 # An enum whose values fill more than half a line gets a name and lines of its own.
 _INLINE_LITERALS = 60
@@ -45,22 +59,22 @@ class Types:
     """Whether any of `typing` is used."""
 
     def annotation(self, shape: Shape, wanted: str) -> str:
-        """Return the annotation of `shape`; `wanted` is the name it would like, where it needs one."""
+        """Return the annotation of a shape that Python can say; `wanted` is the name it would like, if it needs one."""
         match shape:
             case Primitive(kind):
                 return PRIMITIVES[kind]
             case Array(item):
                 return f"list[{self.annotation(item, wanted)}]"
+            case Tuple(items):
+                return f"tuple[{', '.join(self.annotation(item, wanted) for item in items)}]"
             case Map(value):
                 return f"dict[str, {self.annotation(value, wanted)}]"
             case Union(members):
                 return " | ".join(self.annotation(member, wanted) for member in members)
             case Literals(values):
                 return self._literals(shape, [value_text(value) for value in values], wanted)
-            case Record(fields) if all(member.name for member in fields):
+            case Record():
                 return self._record(shape, wanted)
-            case Record():  # A TypedDict may not have an empty key, says pyright.
-                return f"dict[str, {ANY}]"
             case _:
                 return ANY
 
@@ -102,6 +116,20 @@ class Types:
         return name
 
 
+def sayable(shape: Shape) -> Shape:
+    """Return the narrowest shape no narrower than `shape` that the types of Python 3.11 can say."""
+    return rebuilt(shape, _sayable)
+
+
+def _sayable(shape: Shape) -> Shape:
+    if not isinstance(shape, Record):
+        return shape
+    if not all(member.name for member in shape.fields):  # A TypedDict may not have an empty key, says pyright.
+        return _ANY_OBJECT
+    # Nor can it say that it is open (PEP 728), and a type checker refuses a literal with other keys than those it has.
+    return union((Record(shape.fields), _ANY_OBJECT)) if shape.open else shape
+
+
 def value_text(value: str | int) -> str:
     """Return the literal of one value of an enum."""
     return literal(value) if isinstance(value, str) else repr(value)
@@ -141,7 +169,7 @@ def class_names(server: str, digest: Digest) -> tuple[str, str]:
 
 
 def _function(server: str, each: Facade, types: Types) -> Iterable[str]:
-    result = ANY if each.result is None else types.annotation(each.result, f"{each.function}_result")
+    result = ANY if each.result is None else types.annotation(sayable(each.result), f"{each.function}_result")
     yield from ("", "    @staticmethod")
     if each.whole is not None:
         yield f"    def {each.function}(arguments: _mcp.Arguments, /) -> _mcp.Call[{result}]:"
@@ -150,7 +178,7 @@ def _function(server: str, each: Facade, types: Types) -> Iterable[str]:
     else:
         yield from (f"    def {each.function}(", "        *,")
         for label, param in each.params:
-            annotation = types.annotation(param.shape, f"{each.function}_{label}")
+            annotation = types.annotation(sayable(param.shape), f"{each.function}_{label}")
             given = f"{annotation}," if param.required else f"{annotation} | _mcp.Unset = _mcp.UNSET,"
             yield f"        {label}: {given}"
         yield f"    ) -> _mcp.Call[{result}]:"

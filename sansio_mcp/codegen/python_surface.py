@@ -16,7 +16,7 @@ from attrs import Factory, define, frozen
 from sansio_mcp.jsontext import JsonValue
 from sansio_mcp.names import is_attribute
 from sansio_mcp.schema import Param
-from sansio_mcp.shapes import Array, Literals, Map, Primitive, Record, Shape, Union, Unknown, children
+from sansio_mcp.shapes import Array, Literals, Map, Primitive, Record, Shape, Tuple, Union, Unknown, children
 
 from .facade import Facade, Heading, notes
 from .python import PRIMITIVES, value_text
@@ -91,15 +91,17 @@ class _Types:
                 return "|".join(value_text(value) for value in values)
             case Array(item):
                 return f"list[{self.text(item)}]"
+            case Tuple(items):
+                return f"tuple[{', '.join(self.text(item) for item in items)}]"
             case Map(value):
                 return "dict" if isinstance(value, Unknown) else f"dict[str, {self.text(value)}]"
             case Record(fields):
-                members = (
+                members = [
                     f"{field.name if is_attribute(field.name) else value_text(field.name)}"
                     f"{'' if field.required else '?'}: {self.text(field.shape)}"
                     for field in fields
-                )
-                return f"{{{', '.join(members)}}}"
+                ]
+                return f"{{{', '.join([*members, '...'] if shape.open else members)}}}"
             case Union(members):
                 return "|".join(self.text(member) for member in members)
             case _:
@@ -199,7 +201,7 @@ def _repeated(shapes: Iterable[Shape]) -> frozenset[Shape]:
     waiting = list(shapes)
     while waiting:
         shape = waiting.pop()
-        if isinstance(shape, Record | Literals | Union):
+        if isinstance(shape, Record | Literals | Tuple | Union):
             if shape in seen:
                 repeated.add(shape)
                 continue

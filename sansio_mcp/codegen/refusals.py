@@ -69,6 +69,8 @@ class SourceTooLarge(GenerateError):
     """The module would be larger than `MAX_SOURCE_BYTES`."""
 
     size: int
+    shrunk: bool = False
+    """Whether that is its size with everything left out that can be."""
 
     @property
     def excess(self) -> str:
@@ -76,7 +78,7 @@ class SourceTooLarge(GenerateError):
         return f"a module of {self.size} bytes is over {MAX_SOURCE_BYTES}"
 
     def __str__(self) -> str:
-        return f"{self.excess}; choose fewer tools with `select`, or shrink the listing with `oversize`"
+        return f"{self.excess}{_remedies(shrunk=self.shrunk)}"
 
 
 @define
@@ -84,6 +86,8 @@ class SurfaceTooLarge(GenerateError):
     """Even the shortest surface would be larger than `MAX_SURFACE_BYTES`."""
 
     size: int
+    shrunk: bool = False
+    """Whether that is its size with everything left out that can be."""
 
     @property
     def excess(self) -> str:
@@ -91,7 +95,13 @@ class SurfaceTooLarge(GenerateError):
         return f"a surface of {self.size} bytes is over {MAX_SURFACE_BYTES}"
 
     def __str__(self) -> str:
-        return f"{self.excess}; choose fewer tools with `select`, or shrink the listing with `oversize`"
+        return f"{self.excess}{_remedies(shrunk=self.shrunk)}"
+
+
+def _remedies(*, shrunk: bool) -> str:
+    if shrunk:
+        return " with everything left out that can be; choose fewer tools with `select`"
+    return "; choose fewer tools with `select`, or shrink the listing with `oversize`"
 
 
 @define

@@ -15,6 +15,7 @@ from attrs import evolve
 from sansio_mcp.calls import Call
 from sansio_mcp.codegen import generate
 from sansio_mcp.codegen.refusals import MAX_TOOLS
+from sansio_mcp.jsontext import JsonValue
 from sansio_mcp.names import mangle, mangle_label
 from sansio_mcp.protocol import ToolDescriptor, ToolsPage, decode_tools_page
 from sansio_mcp_drivers import blocking
@@ -100,6 +101,22 @@ def listings(records: list[dict[str, Any]]) -> Iterator[tuple[str, list[ToolDesc
         assert isinstance(page, ToolsPage)
         for start in range(0, len(page.tools), MAX_TOOLS):
             yield record["server"], [*page.tools[start : start + MAX_TOOLS]]
+
+
+def test_a_tuple_arrives_as_an_array_and_an_open_record_with_all_its_members(tmp_path: Path) -> None:
+    pair: JsonValue = {"type": "array", "prefixItems": [{"type": "string"}, {}], "minItems": 2, "maxItems": 2}
+    buoy: JsonValue = {"type": "object", "properties": {"at": pair}, "additionalProperties": True}
+    schema: JsonValue = {"type": "object", "properties": {"at": pair, "buoy": buoy}}
+    space: dict[str, Any] = {"__name__": "generated"}
+    exec(generate("s", [ToolDescriptor("lay", schema)]).source, space)  # noqa: S102 - what the test is about
+    built = space["Calls"].lay(at=("n", (1, None)), buoy={"at": ("s", 2), "colour": "red"})
+    script = tmp_path / "echo.py"
+    script.write_text(ECHO)
+    with blocking.connect([sys.executable, str(script)]) as server:
+        assert server.run(built).data == {
+            "name": "lay",
+            "arguments": {"at": ["n", [1, None]], "buoy": {"at": ["s", 2], "colour": "red"}},
+        }
 
 
 @pytest.fixture(scope="module")

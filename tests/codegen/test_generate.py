@@ -268,12 +268,22 @@ wire_names = st.text(st.characters(exclude_categories=()), min_size=1, max_size=
     ]
 )
 leaf: st.SearchStrategy[JsonValue] = st.sampled_from(
-    [{"type": "string"}, {"type": ["integer", "null"]}, {}, {"enum": ["a", 'b"', "\n"]}, {"type": "array"}]
+    [
+        {"type": "string"},
+        {"type": ["integer", "null"]},
+        {},
+        {"enum": ["a", 'b"', "\n"]},
+        {"type": "array"},
+        {"type": "array", "prefixItems": [{"type": "null"}, {"enum": ["a"]}], "minItems": 2, "maxItems": 2},
+    ]
 )
 inner = leaf | st.builds(
-    lambda p, n: cast("JsonValue", {"type": "object", "properties": p, "description": n}),
+    lambda p, n, more: cast(
+        "JsonValue", {"type": "object", "properties": p, "description": n, "additionalProperties": more}
+    ),
     st.dictionaries(wire_names, leaf, max_size=3),
     wire_names,
+    st.booleans(),
 )
 tools = st.builds(
     lambda name, properties, description, required: ToolDescriptor(
@@ -405,3 +415,56 @@ def test_an_empty_key_makes_a_map() -> None:
     inner: JsonValue = {"type": "object", "properties": {"": {"type": "string"}}}
     made = generate("s", [ToolDescriptor("t", {"type": "object", "properties": {"a": inner}})])
     assert "a: dict[str, _mcp.Json] | _mcp.Unset" in made.source
+
+
+PLACE: JsonValue = {
+    "type": "array",
+    "prefixItems": [{"type": "number"}, {"type": "string"}],
+    "minItems": 2,
+    "maxItems": 2,
+}
+BUOY: JsonValue = {"type": "object", "properties": {"at": PLACE}, "required": ["at"], "additionalProperties": {}}
+
+
+def test_a_result_has_lists_and_no_open_records_where_parameters_have_tuples_and_them() -> None:
+    schema: JsonValue = {"type": "object", "properties": {"buoy": BUOY, "places": {"type": "array", "items": PLACE}}}
+    made = generate("s", [ToolDescriptor("lay", schema, output_schema=schema)])
+    assert re.findall(r"^class (\w+)\(_t.TypedDict\):\n((?:    .*\n)+)", made.source, re.MULTILINE) == [
+        ("LayResultBuoy", "    at: list[float | str]\n"),
+        (
+            "LayResult",
+            "    buoy: _t.NotRequired[LayResultBuoy]\n    places: _t.NotRequired[list[list[float | str]]]\n",
+        ),
+        ("LayBuoy", "    at: tuple[float, str]\n"),
+    ]
+    assert "        buoy: LayBuoy | dict[str, _mcp.Json] | _mcp.Unset = _mcp.UNSET,\n" in made.source
+    assert "        places: list[tuple[float, str]] | _mcp.Unset = _mcp.UNSET,\n" in made.source
+    assert made.surface.splitlines()[-1] == (
+        "lay(buoy?: {at: tuple[float, str], ...}, places?: list[tuple[float, str]])"
+        " -> {buoy?: {at: list[float|str]}, places?: list[list[float|str]]}"
+    )
+
+
+def test_what_is_open_and_what_is_not_are_one_typed_dict_and_two_types_of_the_surface() -> None:
+    inner: dict[str, JsonValue] = {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
+    }
+    schemas: list[JsonValue] = [inner, {**inner, "additionalProperties": True}]
+    schema: JsonValue = {"type": "object", "properties": dict(zip("abcd", schemas * 2, strict=True))}
+    made = generate("s", [ToolDescriptor("t", schema)])
+    assert "        a: TA | _mcp.Unset" in made.source
+    assert "        b: TA | dict[str, _mcp.Json] | _mcp.Unset" in made.source
+    assert made.source.count("_t.TypedDict") == 1
+    assert made.surface.splitlines()[2:] == [
+        "T1 = {name?: str, age?: int}",
+        "T2 = {name?: str, age?: int, ...}",
+        "t(a?: T1, b?: T2, c?: T1, d?: T2)",
+    ]
+
+
+def test_a_union_names_each_of_its_types_once() -> None:
+    empty: JsonValue = {"type": "object", "properties": {"": {}}}
+    choice: JsonValue = {"anyOf": [BUOY, empty, {"type": "object"}, {"type": "null"}]}
+    made = generate("s", [ToolDescriptor("t", {"type": "object", "properties": {"a": choice}})])
+    assert "        a: TA | dict[str, _mcp.Json] | None | _mcp.Unset" in made.source

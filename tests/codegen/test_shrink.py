@@ -105,6 +105,21 @@ def test_what_no_step_can_shrink_is_refused_for_what_is_left_of_it() -> None:
     with pytest.raises(codegen.SourceTooLarge) as least:
         generate("s", listing, target="gleam", oversize="shrink")
     assert least.value.size < full.value.size
+    assert "`oversize`" in describe(full.value)
+    assert describe(least.value) == (
+        f"{least.value.excess} with everything left out that can be; choose fewer tools with `select`"
+    )
+
+
+@pytest.mark.parametrize("target", get_args(Target))
+def test_a_surface_that_no_step_can_shrink_is_not_told_to_shrink(
+    monkeypatch: pytest.MonkeyPatch, target: Target
+) -> None:
+    monkeypatch.setattr(codegen, "MAX_SURFACE_BYTES", 100)
+    with pytest.raises(codegen.SurfaceTooLarge) as least:
+        generate("s", TOOLS, target=target, oversize="shrink")
+    assert "`oversize`" not in describe(least.value)
+    assert "`select`" in describe(least.value)
 
 
 def test_more_tools_than_the_cap_are_refused_in_any_case() -> None:

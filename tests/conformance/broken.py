@@ -171,7 +171,7 @@ def leaks_the_child_of_a_failed_connect() -> None:
 
 def swallows_the_exit_status() -> None:
     def make(witness: Callable[[Process], Death | None]) -> Callable[[Process], Death | None]:
-        return lambda self: (death := witness(self)) and attrs.evolve(death, status=0)
+        return lambda self: (death := witness(self)) and Death(0, death.group_empty)
 
     replace(Process, "witness", make)
 

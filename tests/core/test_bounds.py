@@ -8,6 +8,7 @@ import inspect
 import json
 import math
 import tracemalloc
+from collections import deque
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -91,6 +92,13 @@ def gathered(size: int) -> bool:
 
 def head_is_whole(size: int) -> bool:
     return LineReader(size).feed(b"x" * (size + 1)) == [LineTooLong(size, b"x" * size)]
+
+
+def count_is_taken(count: int) -> bool:
+    try:
+        return deque[int](maxlen=Options(max_anomalies=count).max_anomalies).maxlen == count
+    except LocalProtocolError:
+        return False
 
 
 def time_is_taken(value: float) -> bool:
@@ -222,6 +230,7 @@ EDGES: dict[str, tuple[float, float, float, Callable[..., bool]]] = {
         16_777_217,
         lambda size: LineReader(Options().max_line_bytes).feed(b"x" * size + b"\n") == [b"x" * size],
     ),
+    "options.MAX_COUNT": (2**48, 2**48, 2**48 + 1, count_is_taken),
     "options.MAX_IN_FLIGHT": (1024, 1024, 1025, calls_are_taken),
     "options.MAX_ANOMALIES": (1000, 1000, 1001, strays_are_survived),
     "options.MAX_TOOL_PAGES": (64, 64, 65, pages_are_listed),

@@ -754,6 +754,22 @@ def test_the_first_minute_of_requests_is_a_whole_one() -> None:
     assert client.life is Life.CLOSING
 
 
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_anything_like_bytes_is_taken(kind: Callable[[bytes], bytes | bytearray | memoryview]) -> None:
+    client = ready()
+    client.ping(0.0)
+    client.receive_data(kind(line(id=2, result={})), 0.0)
+    assert outputs(client)[-1] == Settle(CallId(2), Pong())
+
+
+def test_what_is_nothing_like_bytes_is_misuse() -> None:
+    client = ready()
+    data: Any = "text"
+    with pytest.raises(LocalProtocolError, match="data must be bytes, not a str"):
+        client.receive_data(data, 0.0)
+    assert client.life is Life.SERVING
+
+
 def test_facts_before_the_opening_are_misuse() -> None:
     client = Client()
     unopened = "the transport was not opened, so nothing can have come from it"

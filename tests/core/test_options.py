@@ -137,7 +137,7 @@ def test_the_least_bound_is_one(name: str) -> None:
 def test_a_bound_that_is_no_positive_integer_is_refused(name: str, value: object) -> None:
     with pytest.raises(LocalProtocolError) as caught:
         with_option(name, value)
-    assert caught.value == LocalProtocolError(f"{name} must be an integer of at least 1, not {value!r}")
+    assert caught.value == LocalProtocolError(f"{name} must be an integer from 1 to {2**48}, not {value!r}")
 
 
 @pytest.mark.parametrize("name", [*POSITIVE, *PATIENCE])

@@ -510,3 +510,9 @@ def test_an_interrupt_that_loses_the_opening_leaves_nothing_waiting(
     with pytest.raises(KeyboardInterrupt), within(5):
         server.connect()
     assert server.evidence == evidence
+
+
+@pytest.mark.parametrize("timeout", [-1.0, 1e7, float("inf"), float("nan")])
+def test_to_poll_for_a_time_out_of_range_is_refused(argv: Argv, timeout: float) -> None:
+    with blocking.connect(argv(ECHO)) as server, pytest.raises(LocalProtocolError, match="timeout must be at least 0"):
+        server.poll(timeout)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import signal
 import threading
@@ -196,6 +197,15 @@ def test_a_parked_census_is_closed_with_nothing_started() -> None:
     assert census.close() == {"parked": NoResource()}
     assert isinstance(census.open()["parked"], custody.Refused)
     assert custody.Census({}).open() == {}
+
+
+@pytest.mark.parametrize("within", [0.0, -1.0, math.inf, math.nan])
+def test_a_census_is_neither_opened_nor_closed_within_no_time_or_for_ever(within: float) -> None:
+    census = custody.Census({})
+    for act in (census.open, census.close):
+        with pytest.raises(LocalProtocolError, match="within must be above 0"):
+            act(within)
+    assert census.open() == {}
 
 
 def test_a_census_survives_the_loss_of_its_builder(argv: Argv) -> None:

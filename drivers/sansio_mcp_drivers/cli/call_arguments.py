@@ -21,7 +21,7 @@ from sansio_mcp.errors import CorruptionReport
 from sansio_mcp.jsontext import JsonValue
 from sansio_mcp.protocol import JsonObject
 from sansio_mcp.schema import Typed, plan
-from sansio_mcp.shapes import UNKNOWN, Array, Literals, Map, Primitive, Record, Shape, Union, Unknown
+from sansio_mcp.shapes import UNKNOWN, Array, Literals, Map, Primitive, Record, Shape, Union, Unknown, as_parsed
 from sansio_mcp_drivers.config import MAX_NAMED, some_of
 
 # Each dot is a level of the object that is sent; what tools declare is a handful of levels deep.
@@ -65,7 +65,7 @@ def declared(tool: ToolDescriptor) -> tuple[Shapes, bool]:
         return {}, False
     schema = tool.input_schema if isinstance(tool.input_schema, dict) else {}
     closed = schema.get("additionalProperties") is False and planned.more is None
-    return {param.name: param.shape for param in planned.params}, closed
+    return {param.name: as_parsed(param.shape) for param in planned.params}, closed
 
 
 def _object(whole: str | None) -> JsonObject:
