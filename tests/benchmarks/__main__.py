@@ -1,8 +1,6 @@
-"""Measure the drivers against a bare loop over the same pipes: `python -m tests.benchmarks --help`.
+"""Measure the drivers, and peers, against a bare loop over the same pipes: `python -m tests.benchmarks --help`.
 
-Each case is run in a process of its own for each subject, one after the other, in `--rounds` rounds. A ratio compares
-what ran in the same round, so a machine that slows down for a while moves both sides of it; its minimum, median and
-maximum over the rounds are printed, and beside them how far the bare loop itself moved.
+Each case is run in a process of its own for each subject, one after the other, in `--rounds` rounds.
 """
 
 from __future__ import annotations
@@ -11,128 +9,123 @@ import argparse
 import json
 import os
 import platform
-import shutil
-import statistics
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from subprocess import CalledProcessError, TimeoutExpired
+from typing import Any
 
-HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
-SUBJECTS = ("bare", "blocking", "threads", "aio")
+from .cases import CASES, PAIRED, Case, payload
+from .echo_server import ROOT, build
+from .figures import Rounds, median, noise, ratio, shown, where
+from .payloads import write
+from .subjects import Subject, alone
 
-
-class Case(NamedTuple):
-    """What is measured: how often in one process, of what listing, in which figures and by whom it cannot be done."""
-
-    times: int
-    figures: tuple[str, ...] = ("cpu", "p50", "p99")
-    tools: int = 20
-    pages: int = 1
-    without: tuple[str, ...] = ()
-
-
-CASES = {
-    "import": Case(1, ("p50",)),
-    "cold": Case(1, ("p50",)),
-    "sequential": Case(4000),
-    "in_flight": Case(60, without=("blocking",)),
-    "mib_1": Case(100),
-    "mib_15": Case(10),
-    "listing": Case(20, tools=100, pages=10),
-    "close": Case(1, ("p50",)),
-}
+PEERS = ("mcp", "mcp<2", "fastmcp", "node")
+REAL = ROOT.parent / "shared" / "corpus" / "real"
 
 
 def _say(line: str) -> None:
     print(line, flush=True)  # noqa: T201 - for who asked
 
 
-def build(folder: Path) -> tuple[list[str], str]:
-    """Return the command of the echo server, and what it is."""
-    compiler = shutil.which("cc")
-    if compiler is None:
-        return [sys.executable, str(HERE / "echo.py")], "Python (no compiler here)"
-    program = folder / "echo"
-    subprocess.run([compiler, "-O2", "-o", str(program), str(HERE / "echo.c")], check=True)
-    return [str(program)], "C"
-
-
-def peer(folder: Path, requirement: str) -> str:
-    """Install a peer into an environment of its own, and return its interpreter."""
-    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-    python = str(folder / "bin" / "python")
-    subprocess.run([python, "-m", "pip", "install", "--quiet", requirement], check=True)
-    return python
-
-
-def run(python: str, subject: str, name: str, times: int, server: list[str]) -> dict[str, Any]:
-    """Run one case for one subject in a fresh process."""
-    case = CASES[name]
-    command = [python, str(HERE / "worker.py"), subject, name, str(times), *server, str(case.tools), str(case.pages)]
-    environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'drivers'}"}
-    began = time.perf_counter()
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, env=environment, timeout=600)
-    took = time.perf_counter() - began
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found | {"p50": took} if name == "cold" else found
-
-
-def show(name: str, case: Case, rounds: list[dict[str, dict[str, Any]]]) -> None:
+def show(name: str, case: Case, rounds: Rounds) -> None:
     """Print a row for each figure and subject."""
+    base = case.subjects[0] if case.subjects else "bare"
     for figure in case.figures:
-        bare = [each["bare"][figure] for each in rounds]
-        noise = max(bare) / min(bare)
-        _say(f"{name:<11}{figure:<5}{'bare':<9}{statistics.median(bare) * 1e6:>12.1f} us   moved by {noise:.2f}")
-        for subject in list(rounds[0])[1:]:
-            own = [each[subject][figure] for each in rounds]
-            ratios = sorted(mine / theirs for mine, theirs in zip(own, bare, strict=True))
-            spread = f"{ratios[0]:6.2f} / {statistics.median(ratios):.2f} / {ratios[-1]:.2f}"
-            more = "".join(f"   {key}: {rounds[0][subject][key]}" for key in ("modules", "heavy") if name == "import")
-            _say(f"{'':<16}{subject:<9}{statistics.median(own) * 1e6:>12.1f} us {spread}{more}")
+        for subject in rounds[0]:
+            own = median(rounds, subject, figure)
+            if own is None:
+                continue
+            told = ratio(rounds, subject, base, figure) if figure != "peak" else None
+            moved = f"moved by {noise(rounds, base, figure):.2f}" if subject == base and figure != "peak" else ""
+            _say(f"{name:<15}{figure:<6}{subject:<10}{shown(own, figure):>12}   {moved or told or ''}")
+    if name == "import":
+        for subject, found in rounds[0].items():
+            if "modules" in found:
+                _say(f"{name:<15}{'':<6}{subject:<10}{found['modules']:>4} modules: {' '.join(found['heavy'])}")
+
+
+def measure(
+    name: str, subjects: list[Subject], server: list[str], asked: argparse.Namespace, skipped: dict[str, str]
+) -> Rounds:
+    """Run one case for everybody who can do it, in rounds. A peer that fails is told of in `skipped`."""
+    case = CASES[name]
+    able = [each for each in subjects if each.name not in case.without]
+    times = max(1, round(case.times * asked.scale))
+    rounds: Rounds = []
+    for _ in range(asked.rounds):
+        if case.subjects:
+            rounds.append({each: alone(name, each, times, asked.real) for each in case.subjects})
+        else:
+            rounds.append({})
+            for each in list(able):
+                try:
+                    rounds[-1][each.name] = each.run(name, times, server)
+                except (CalledProcessError, TimeoutExpired) as error:
+                    if each.kind in PAIRED:
+                        raise
+                    skipped[f"{each.name} in `{name}`"] = str(error).rpartition("] ")[2] or str(error)
+                    able.remove(each)
+    return rounds
 
 
 def main() -> None:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
+    parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES), metavar="CASE", help=", ".join(CASES))
     parser.add_argument("--scale", type=float, default=1.0, help="turns of a case, as a multiple of the usual number")
-    parser.add_argument("--core", type=int, help="the core to pin to; by default the last one that is free to us")
-    parser.add_argument("--no-pin", action="store_true")
-    parser.add_argument("--peers", nargs="*", metavar="REQUIREMENT", help="install and measure too; by default `mcp`")
+    parser.add_argument(
+        "--pin",
+        nargs="?",
+        type=int,
+        const=-1,
+        metavar="CORE",
+        help="to one core; by default the last that we may use",
+    )
+    parser.add_argument(
+        "--peers",
+        nargs="*",
+        metavar="PEER",
+        help=f"install and measure too: `node`, or any version of mcp or fastmcp; by default {', '.join(PEERS)}",
+    )
+    parser.add_argument("--real", type=Path, default=REAL, help="recorded listings of real servers, for `generate`")
     parser.add_argument("--output", type=Path, help="the JSON file with every figure of every round")
     asked = parser.parse_args()
 
-    pinned = None
-    if not asked.no_pin and hasattr(os, "sched_setaffinity"):
-        pinned = asked.core if asked.core is not None else max(os.sched_getaffinity(0))
+    skipped: dict[str, str] = {}
+    pinned: int | None = None
+    if asked.pin is not None and not hasattr(os, "sched_setaffinity"):
+        skipped["--pin"] = "this system pins no process to a core"
+    elif asked.pin is not None:
+        pinned = asked.pin if asked.pin >= 0 else max(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {pinned})  # All that is started from here inherits it.
-    with tempfile.TemporaryDirectory() as folder:
-        server, kind = build(Path(folder))
-        pythons = dict.fromkeys(SUBJECTS, sys.executable)
-        requirements = [] if asked.peers is None else asked.peers or ["mcp"]
-        peers = {each: peer(Path(folder) / f"peer-{at}", each) for at, each in enumerate(requirements)}
-        machine = {"python": platform.python_version(), "system": platform.platform(), "server": kind, "core": pinned}
-        _say(f"server: {kind}; pinned to core {pinned}; ratios to the bare loop: min / median / max")
-        results: dict[str, list[dict[str, dict[str, Any]]]] = {}
-        for name in asked.cases:
-            case = CASES[name]
-            times = max(1, round(case.times * asked.scale))
-            results[name] = [
-                {
-                    subject: run(python, subject if subject in SUBJECTS else "mcp", name, times, server)
-                    for subject, python in (pythons | peers).items()
-                    if subject not in case.without
-                }
-                for _ in range(asked.rounds)
-            ]
-            show(name, case, results[name])
-    if asked.output is not None:
-        asked.output.write_text(json.dumps({"machine": machine, "results": results}, indent=1) + "\n")
+    results: dict[str, Rounds] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        server, kind = build(folder)
+        peers = [Subject(each) for each in ([] if asked.peers is None else asked.peers or PEERS)]
+        skipped |= {each.name: each.missing for each in peers if each.missing}
+        subjects = [Subject(each) for each in PAIRED] + [each for each in peers if not each.missing]
+        for at, subject in enumerate(subjects):
+            subject.install(folder / f"peer-{at}")
+        versions = {each.name: each.version for each in subjects}
+        machine: dict[str, Any] = {"python": f"Python {platform.python_version()}", "system": platform.platform()}
+        machine |= {"cores": os.cpu_count(), "core": pinned, "server": kind, "versions": versions}
+        _say(f"{where(machine)}; ratios are min / median / max")
+        for case in asked.cases:
+            if case == "generate" and not asked.real.is_dir():
+                skipped[case] = f"there are no recorded listings in {asked.real.name}"
+                continue
+            payloads = folder / f"payloads-{case}"
+            write(payloads, CASES[case].tools, CASES[case].pages, payload(case))
+            results[case] = measure(case, subjects, [*server, str(payloads)], asked, skipped)
+            show(case, CASES[case], results[case])
+            if asked.output is not None:  # Each time, so that a run that is broken off has not been for nothing.
+                found = {"machine": machine, "rounds": asked.rounds, "scale": asked.scale, "skipped": skipped}
+                asked.output.write_text(json.dumps(found | {"results": results}, indent=1) + "\n")
+    for what, reason in skipped.items():
+        _say(f"skipped: {what}: {reason}")
 
 
 if __name__ == "__main__":

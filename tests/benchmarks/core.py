@@ -1,7 +1,7 @@
-"""What a small call costs the core alone, with no process: `python tests/benchmarks/core.py`.
+"""What the parts of a small call cost the core alone, with no process: `python -m tests.benchmarks.core`.
 
-Each figure is the least of many short runs, in microseconds, beside `loads` and `dumps` of the same bytes. Where
-valgrind is installed, `valgrind --tool=callgrind python tests/benchmarks/core.py 1` counts instructions instead.
+Each figure is the least of many short runs, in microseconds, beside `loads` and `dumps` of the same bytes.
+`python -m tests.benchmarks.instructions` counts instead, and is the better one on a noisy machine.
 """
 
 from __future__ import annotations
@@ -9,53 +9,76 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from time import perf_counter
 
-sys.path[:0] = [str(Path(__file__).parents[2])]
+from sansio_mcp import jsonrpc, jsontext, protocol
+from sansio_mcp.client import Client
+from sansio_mcp.options import MAX_IN_FLIGHT, Options
+from sansio_mcp.stdio import LineReader
 
-from sansio_mcp import jsonrpc, jsontext, protocol  # noqa: E402 - it is run from a checkout
-from sansio_mcp.client import Client  # noqa: E402 - the same
-from sansio_mcp.stdio import LineReader  # noqa: E402 - the same
+from .payloads import ARGUMENTS, HANDSHAKE, MIB, SMALL, TOOL, written
 
 TIMES = 2000
-ARGUMENTS = {"day": "2026-06-01", "min_depth": 4.5, "side": "port"}
-RESULT = b'"result":{"content":[{"type":"text","text":"Fair winds, ebb at noon."}],"isError":false}}'
-HANDSHAKE = b'{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}}}}\n'
+CHUNK = 64 * 2**10  # What the drivers read at once.
+RESULT = b'"result":' + written(SMALL) + b"}"
 LINE = b'{"jsonrpc":"2.0","id":7,' + RESULT
 
 
-def connected() -> Client:
+def connected(max_in_flight: int = MAX_IN_FLIGHT) -> Client:
     """Return a client whose handshake is done."""
-    client = Client()
+    client = Client(Options(max_line_bytes=128 * MIB, max_in_flight=max_in_flight))
     client.connect(0.0)
     client.opened(0.0)
-    client.receive_data(HANDSHAKE, 0.0)
-    list(client.drain())
+    client.receive_data(b'{"jsonrpc":"2.0","id":1,"result":' + written(HANDSHAKE) + b"}\n", 0.0)
+    drained(client)
     return client
 
 
-def whole(client: Client) -> Callable[[], None]:
-    """Return a function that begins a call and hears the answer."""
+def drained(client: Client) -> None:
+    """Take the outputs, as a driver does."""
+    for _ in client.drain():
+        pass
+
+
+def whole(client: Client, result: bytes = RESULT) -> Callable[[], None]:
+    """Return a function that begins a call and hears the answer, in chunks where it is a long one."""
     last = 1
 
     def act() -> None:
         nonlocal last
         last += 1
-        client.call_tool("tide", ARGUMENTS, 0.0)
-        for _ in client.drain():
-            pass
-        client.receive_data(b'{"jsonrpc":"2.0","id":%d,%b\n' % (last, RESULT), 0.0)
-        for _ in client.drain():
-            pass
+        client.call_tool(TOOL, ARGUMENTS, 0.0)
+        drained(client)
+        answer = b'{"jsonrpc":"2.0","id":%d,%b\n' % (last, result)
+        for at in range(0, len(answer), CHUNK):
+            client.receive_data(answer[at : at + CHUNK], 0.0)
+        drained(client)
 
     return act
 
 
-def bare() -> None:
+def listing(client: Client, pages: list[bytes]) -> Callable[[], None]:
+    """Return a function that begins a listing and hears its pages."""
+    last = 1
+
+    def act() -> None:
+        nonlocal last
+        client.list_tools(0.0)
+        for page in pages:
+            last += 1
+            drained(client)
+            answer = b'{"jsonrpc":"2.0","id":%d,"result":%b}\n' % (last, page)
+            for at in range(0, len(answer), CHUNK):
+                client.receive_data(answer[at : at + CHUNK], 0.0)
+        drained(client)
+
+    return act
+
+
+def bare(result: bytes = RESULT) -> None:
     """Do what no client can do without."""
-    json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "tide", "arguments": ARGUMENTS}})
-    json.loads(b'{"jsonrpc":"2.0","id":%d,%b\n' % (7, RESULT))
+    json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": TOOL, "arguments": ARGUMENTS}})
+    json.loads(b'{"jsonrpc":"2.0","id":%d,%b\n' % (7, result))
 
 
 def main(rounds: int) -> None:

@@ -1,212 +1,130 @@
 """Run one case for one subject in this process and print what it cost, as JSON.
 
-Usage: worker.py SUBJECT CASE TIMES SERVER... It is run as a file, and imports for a subject no more than that needs,
-so that its own start can be measured from outside.
+Usage: python -m tests.benchmarks.worker SUBJECT CASE TIMES SERVER... It imports for a subject no more than that needs.
+Answers are counted, and looked at before anything is measured, so that everybody is seen to do the same work.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import sys
-from collections.abc import Awaitable, Callable
-from time import perf_counter, process_time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from time import perf_counter
 from typing import Any
 
-IN_FLIGHT = 64
-TOOL = "list_berths_0"  # One that is listed: the official SDK lists anew for each call of another.
-ARGUMENTS = {"day": "2026-06-01", "min_depth": 4.5, "side": "port"}
-IMPORTS = {"bare": "subprocess", "blocking": "sansio_mcp_drivers.blocking", "threads": "sansio_mcp_drivers.threads"}
-IMPORTS |= {"aio": "sansio_mcp_drivers.aio", "mcp": "mcp.client.stdio"}
-HEAVY = {"asyncio", "inspect", "logging", "msgpack", "pydantic", "sansio_mcp.codegen", "sansio_mcp.interchange"}
+from .cases import CALLS_A_THREAD, CASES, SERVERS, THREADS, payload
+from .meter import Meter
+from .payloads import ARGUMENTS, SENTENCE
+
+TASKS, DESCRIPTORS = Path("/proc/self/task"), Path("/proc/self/fd")
 
 
-class Bare:
-    """The limit: a loop of dumps, write, readline and loads over the same pipes."""
-
-    def __init__(self, command: list[str]) -> None:
-        import subprocess  # noqa: PLC0415 - see the module's docstring
-
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.stdin, self.stdout = self.process.stdin.fileno(), self.process.stdout
-        self.last = 0
-        self.read([self.frame("initialize", {})])
-
-    def frame(self, method: str, params: dict[str, Any]) -> bytes:
-        self.last += 1
-        message = {"jsonrpc": "2.0", "id": self.last, "method": method, "params": params}
-        return json.dumps(message).encode() + b"\n"
-
-    def read(self, frames: list[bytes]) -> Any:
-        os.write(self.stdin, b"".join(frames))
-        for _ in frames:
-            result = json.loads(self.stdout.readline())["result"]
-        return result
-
-    def call(self, arguments: dict[str, Any]) -> Any:
-        return self.read([self.frame("tools/call", {"name": TOOL, "arguments": arguments})])
-
-    def calls(self, number: int) -> None:
-        self.read([self.frame("tools/call", {"name": TOOL, "arguments": ARGUMENTS}) for _ in range(number)])
-
-    def listing(self) -> int:
-        count, params = 0, dict[str, Any]()
-        while True:
-            page = self.read([self.frame("tools/list", params)])
-            count += len(page["tools"])
-            if "nextCursor" not in page:
-                return count
-            params = {"cursor": page["nextCursor"]}
-
-    def close(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait()
+def expect(found: int, wanted: int) -> None:
+    """Stop if the work was not done."""
+    if found != wanted:
+        raise RuntimeError(f"the answers have {found}, not {wanted}")
 
 
-class Ours:
-    """The blocking driver, or that for threads."""
-
-    def __init__(self, driver: str, command: list[str]) -> None:
-        if driver == "blocking":
-            from sansio_mcp_drivers import blocking  # noqa: PLC0415 - see the module's docstring
-
-            self.server: Any = blocking.connect(command)
-        else:
-            from sansio_mcp_drivers import threads  # noqa: PLC0415 - the same
-
-            self.server = threads.connect(command)
-
-    def call(self, arguments: dict[str, Any]) -> Any:
-        return self.server.call_tool(TOOL, arguments)
-
-    def calls(self, number: int) -> None:
-        for future in [self.server.submit(TOOL, ARGUMENTS) for _ in range(number)]:
-            future.result()
-
-    def listing(self) -> int:
-        return len(self.server.list_tools().tools)
-
-    def close(self) -> None:
-        self.server.shutdown()
+def asked(case: str, command: list[str]) -> tuple[dict[str, Any], int]:
+    """Return the arguments of a call, and what its answer has: characters, or rows of structure."""
+    if payload(case) is None:
+        return ARGUMENTS, len(SENTENCE)
+    return {"payload": case}, int((Path(command[-1]) / f"{case}.weight").read_text())
 
 
-def measure(case: str, subject: Bare | Ours, times: int) -> dict[str, Any]:
-    """Return CPU seconds and latencies of `times` turns of a case, after a few that are not counted."""
+def held(meter: Meter) -> None:
+    """Take note of the threads and descriptors of this process, where proc(5) is."""
+    if TASKS.exists():
+        meter.more |= {"threads": len(list(TASKS.iterdir())), "fds": len(list(DESCRIPTORS.iterdir()))}
+
+
+def turn(case: str, subject: Any, command: list[str]) -> Callable[[], object]:
+    """Return one turn of a case, for a subject that waits."""
     if case == "listing":
-        act: Callable[[], object] = subject.listing
-    elif case == "in_flight":
-        act = lambda: subject.calls(IN_FLIGHT)  # noqa: E731
+        return lambda: expect(subject.listing(), CASES[case].tools)
+    if case.startswith("in_flight"):
+        return lambda: expect(len(subject.calls(CASES[case].per)), CASES[case].per)
+    if case == "threads_8":
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - it loads logging
+
+        pool, lock = ThreadPoolExecutor(THREADS), subject.lock()
+
+        def work(_: int) -> int:
+            for _ in range(CALLS_A_THREAD):
+                with lock:
+                    subject.call(ARGUMENTS)
+            return CALLS_A_THREAD
+
+        return lambda: expect(sum(pool.map(work, range(THREADS))), CASES[case].per)
+    arguments, weight = asked(case, command)
+    if payload(case):
+        return lambda: expect(subject.weight(subject.call(arguments)), weight)
+    return lambda: subject.call(arguments)
+
+
+def fleet(connect: Callable[[], Any], meter: Meter, each_of: Callable[..., Iterable[Any]]) -> None:
+    """Start many servers, call each, and close them."""
+    servers = list(each_of(lambda _: connect(), range(SERVERS)))
+    for each in servers:
+        each.begun()
+    expect(len(list(each_of(lambda each: each.call(ARGUMENTS), servers))), SERVERS)
+    held(meter)
+    for each in servers:
+        each.stop()
+    for each in servers:
+        each.close()
+
+
+def waiting(case: str, times: int, connect: Callable[[], Any], command: list[str], *, threads: bool) -> Meter:
+    """Measure a subject that waits."""
+    meter = Meter(times, CASES[case].per)
+    if case == "servers_50":
+        each_of: Callable[..., Iterable[Any]] = map
+        if threads:
+            from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - it loads logging
+
+            each_of = ThreadPoolExecutor(SERVERS).map
+        for _ in meter.turns():
+            fleet(connect, meter, each_of)
+        return meter
+    if case == "close":
+        for _ in range(times):
+            subject = connect()
+            subject.begun()
+            began = perf_counter()
+            subject.close()
+            meter.latencies.append(perf_counter() - began)
+        return meter
+    subject = connect()
+    subject.begun()
+    expect(subject.weight(subject.call(ARGUMENTS)), len(SENTENCE))
+    act = turn(case, subject, command)
+    for _ in meter.turns():
+        act()
+    subject.close()
+    return meter
+
+
+def main(subject: str, case: str, times: int, command: list[str]) -> dict[str, Any]:
+    """Return the figures."""
+    # Each loads what it needs alone.
+    if subject == "bare":
+        from .bare import Bare  # noqa: PLC0415
+
+        meter = waiting(case, times, lambda: Bare(command), command, threads=False)
+    elif subject in ("blocking", "threads"):
+        from .ours import Ours  # noqa: PLC0415
+
+        meter = waiting(case, times, lambda: Ours(subject, command), command, threads=subject == "threads")
     else:
-        arguments = ARGUMENTS if case == "sequential" else {"mib": int(case.removeprefix("mib_"))}
-        act = lambda: subject.call(arguments)  # noqa: E731
-    for _ in range(1 + times // 10):
-        act()
-    latencies = list[float]()
-    began = process_time()
-    for _ in range(times):
-        at = perf_counter()
-        act()
-        latencies.append(perf_counter() - at)
-    return told(process_time() - began, latencies)
+        import asyncio  # noqa: PLC0415
 
+        from .awaiting import awaiting  # noqa: PLC0415
 
-async def measure_async(case: str, call: Callable[[dict[str, Any]], Awaitable[Any]], listing: Any, times: int) -> Any:
-    """Do the same for what is awaited."""
-    import asyncio  # noqa: PLC0415 - see the module's docstring
-
-    async def act() -> object:
-        if case == "listing":
-            return await listing()
-        if case == "in_flight":
-            return await asyncio.gather(*(call(ARGUMENTS) for _ in range(IN_FLIGHT)))
-        return await call(ARGUMENTS if case == "sequential" else {"mib": int(case.removeprefix("mib_"))})
-
-    for _ in range(1 + times // 10):
-        await act()
-    latencies = list[float]()
-    began = process_time()
-    for _ in range(times):
-        at = perf_counter()
-        await act()
-        latencies.append(perf_counter() - at)
-    return told(process_time() - began, latencies)
-
-
-def told(cpu: float, latencies: list[float]) -> dict[str, Any]:
-    ordered = sorted(latencies)
-    return {
-        "cpu": cpu / len(ordered),
-        "p50": ordered[len(ordered) // 2],
-        "p99": ordered[len(ordered) * 99 // 100],
-    }
-
-
-async def aio(case: str, times: int, command: list[str]) -> dict[str, Any]:
-    from sansio_mcp_drivers import aio as driver  # noqa: PLC0415 - see the module's docstring
-
-    server = await driver.connect(command)
-    if case == "cold":
-        found: dict[str, Any] = {"tools": len((await server.list_tools()).tools)}
-    elif case != "close":
-        found = await measure_async(case, lambda each: server.call_tool(TOOL, each), server.list_tools, times)
-    began = perf_counter()
-    await server.shutdown()
-    return {"p50": perf_counter() - began} if case == "close" else found
-
-
-async def mcp(case: str, times: int, command: list[str]) -> dict[str, Any]:
-    """Measure the official SDK, in an environment that has it."""
-    import mcp as sdk  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
-    from mcp.client.stdio import stdio_client  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
-
-    parameters = sdk.StdioServerParameters(command=command[0], args=command[1:])
-    found: dict[str, Any] = {}
-    async with stdio_client(parameters) as (reader, writer):
-        async with sdk.ClientSession(reader, writer) as session:
-            await session.initialize()
-
-            async def listing() -> int:
-                count, cursor = 0, None
-                while True:
-                    page = await session.list_tools(params=sdk.types.PaginatedRequestParams(cursor=cursor))
-                    count += len(page.tools)
-                    cursor = getattr(page, "nextCursor", None) or getattr(page, "next_cursor", None)
-                    if not cursor:
-                        return count
-
-            if case == "cold":
-                found = {"tools": await listing()}
-            elif case != "close":
-                found = await measure_async(case, lambda each: session.call_tool(TOOL, each), listing, times)
-        began = perf_counter()
-    return {"p50": perf_counter() - began} if case == "close" else found
-
-
-def run(subject: str, case: str, times: int, command: list[str]) -> dict[str, Any]:
-    if case == "import":
-        if subject in ("blocking", "threads", "aio"):
-            import attrs  # noqa: F401, PLC0415 - a program that has it pays for it once
-        before = set(sys.modules)
-        began = perf_counter()
-        __import__(IMPORTS[subject])
-        p50 = perf_counter() - began
-        return {"p50": p50, "modules": len(set(sys.modules) - before), "heavy": sorted(HEAVY & set(sys.modules))}
-    if subject in ("aio", "mcp"):
-        import asyncio  # noqa: PLC0415 - see the module's docstring
-
-        return asyncio.run((aio if subject == "aio" else mcp)(case, times, command))
-    made = Bare(command) if subject == "bare" else Ours(subject, command)
-    if case == "cold":
-        found: dict[str, Any] = {"tools": made.listing()}
-    elif case != "close":
-        found = measure(case, made, times)
-    began = perf_counter()
-    made.close()
-    return {"p50": perf_counter() - began} if case == "close" else found
+        meter = asyncio.run(awaiting(case, times, subject, command))
+    return meter.figures()
 
 
 if __name__ == "__main__":
-    print(json.dumps(run(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4:])))  # noqa: T201 - for who asked
+    print(json.dumps(main(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4:])))  # noqa: T201 - for who asked
