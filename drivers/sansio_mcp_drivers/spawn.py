@@ -108,8 +108,7 @@ class Spawn:
             _check(value, f"env[{name!r}]")
             if not name or "=" in name:
                 raise LocalProtocolError(f"no variable can be named {name!r}")
-        env = {name: value for name, value in os.environ.items() if self.inherit_env or _allowed(name)}
-        env.update(self.env)
+        env = {name: os.environ[name] for name in os.environ if self.inherit_env or _allowed(name)} | dict(self.env)
         cwd = os.path.join(os.getcwd(), _folder(self.cwd))
         if not os.access(cwd, os.X_OK) or not os.path.isdir(cwd):
             raise CwdMissing(f"the working directory {cwd} does not exist, or is no directory that we may enter")
