@@ -52,7 +52,7 @@ class Client:
     """
 
     def __init__(self, options: Options | None = None) -> None:
-        self.options = options or Options()
+        self.options: Options = options or Options()
         self._outputs: deque[Output] = deque()
         self._conversation = Conversation(self.options, self._outputs)
         self._last_call_id = 0

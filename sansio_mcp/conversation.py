@@ -44,11 +44,11 @@ class Conversation:
 
     def __init__(self, options: Options, outputs: deque[Output]) -> None:
         self.options = options
-        self.handshake = Handshake.INITIALIZING
+        self.handshake: Handshake = Handshake.INITIALIZING
         self.connected: Connected | None = None
         self.ending: Ending | None = None
         # True while the server's stdin takes frames: from the opening to the first sign of an end.
-        self.writable = False
+        self.writable: bool = False
         self._outputs = outputs
         self._reader = LineReader(options.max_line_bytes)
         self._operations: dict[CallId, Operation] = {}

@@ -13,7 +13,7 @@ NAMED = re.compile(r"`([\w/]+\.py)::(\w+)`")
 
 
 def named() -> list[tuple[str, str]]:
-    pages = sorted((TESTS.parent / "docs").rglob("*.md"))
+    pages = sorted([*TESTS.parent.glob("*.md"), *(TESTS.parent / "docs").rglob("*.md")])
     return sorted({(file, name) for page in pages for file, name in NAMED.findall(page.read_text(encoding="utf-8"))})
 
 

@@ -80,3 +80,7 @@ def test_installed_wheel_imports_and_brings_no_package_called_drivers(wheel: Pat
     program = "import sansio_mcp, sansio_mcp_drivers, importlib.util; print(importlib.util.find_spec('drivers'))"
     done = run([python, "-I", "-W", "error", "-c", program], tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "None\n", "")
+    # Without the extra the command is there all the same.
+    done = run([str(tmp_path / "venv" / "bin" / "sansio-mcp"), "demo"], tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "sansio-mcp: the command line needs click and rich: pip install 'sansio-mcp[cli]'\n"

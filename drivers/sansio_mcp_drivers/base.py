@@ -59,7 +59,7 @@ class Base:
     ) -> None:
         self._client = Client(options)
         self._due = inf
-        self.process = Process(Spawn.of(command, env=env, cwd=cwd, inherit_env=inherit_env, wrap=wrap), stderr)
+        self.process: Process = Process(Spawn.of(command, env=env, cwd=cwd, inherit_env=inherit_env, wrap=wrap), stderr)
         """The process: its `pid`, `death` and `stderr_tail`."""
         self.anomalies: deque[outputs.Anomaly] = deque(maxlen=self._client.options.max_anomalies)
         """What the server did wrong without ending the connection."""

@@ -73,7 +73,7 @@ def structured(value: Json) -> Json:
     return {**text(json.dumps(value)), "structuredContent": value}
 
 
-KIND = {"type": "string", "enum": ["cargo", "ferry", "yacht"]}
+KIND: Json = {"type": "string", "enum": ["cargo", "ferry", "yacht"]}
 BERTH = record(
     {
         "name": {"type": "string"},

@@ -39,11 +39,12 @@ class Waiter:
     __slots__ = ("done", "future", "gate", "read", "settle")
 
     def __init__(self, future: Future[Any] | None = None, read: Callable[[Any], object] | None = None) -> None:
-        self.gate = Lock()
+        self.gate: Lock = Lock()
         self.gate.acquire()
-        self.done = False
+        self.done: bool = False
         self.settle: Settle | None = None
-        self.future, self.read = future, read
+        self.future: Future[Any] | None = future
+        self.read: Callable[[Any], object] | None = read
 
     def tell(self, settle: Settle | None = None) -> None:
         """Say that it has come. What was told first stands."""

@@ -64,7 +64,7 @@ class Spawn:
     command: str
     """A name that is looked up on the child's PATH; or a path, if it has a slash, relative to `cwd`."""
     args: Sequence[str] = field(default=(), converter=_words)
-    env: Mapping[str, str] = field(factory=dict[str, str])
+    env: Mapping[str, str] = field(factory=dict[str, str], repr=False)
     """Variables for the child, above those it has from us."""
     cwd: str | os.PathLike[str] | None = None
     """The child's working directory; None is ours at the time of the start."""

@@ -22,7 +22,7 @@ class StderrLog:
     """What was said on stderr: `tail` is the end of it, as bytes."""
 
     def __init__(self, target: StderrTarget) -> None:
-        self.tail = bytearray()
+        self.tail: bytearray = bytearray()
         self._rest = b""
         self._file: IO[str] | None = None
         self._sink: Callable[[str], object] | None = None

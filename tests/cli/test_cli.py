@@ -165,6 +165,15 @@ def test_demo_shows_every_step(run: Run) -> None:
             ["--inherit-env", "generate", "-o", "/no/such/x.py", "--", *HARBOR], 2, "/no/such/x.py: No such", id="file"
         ),
         pytest.param(["tools", "-s", "x", "--", "y"], 2, "not by both", id="two servers"),
+        pytest.param(["tools", "--", "a b"], 1, "words of a command are given apart", id="one word"),
+        pytest.param(["call", "tide", "--hour", "9", "--", "x"], 2, "are words: hour=VALUE", id="an option for a tool"),
+        pytest.param(["call", "--", "x"], 2, "'TOOL' (sansio-mcp call --help tells more)", id="no tool named"),
+        pytest.param(["-s", "x", "replay", __file__], 2, "`replay` starts no server", id="replay of a server"),
+        pytest.param(["trace", __file__, "--", "x"], 2, "`trace` starts no server", id="trace of a server"),
+        pytest.param(["replay", __file__], 2, "is no recording that can be read: line 1", id="replay of no recording"),
+        pytest.param(["trace", os.devnull], 2, "it is not a regular file", id="trace of a device"),
+        pytest.param(["replay", "--timeout", "0", __file__], 2, "--timeout must be above 0", id="replay in no time"),
+        pytest.param(["record", "x.jsonl"], 2, "no server: put its command after", id="nothing to record"),
         pytest.param(["tools", "-s", "x", "--config", "/no/such"], 2, "there is no file /no/such", id="no config"),
     ],
 )
@@ -182,9 +191,59 @@ def test_a_banner_is_a_note_unless_strict(run: Run) -> None:
     assert "note: the server printed a line that is not JSON text: 'Harbor is up!'" in done.stderr
 
 
-def test_debug_shows_the_traceback(run: Run) -> None:
-    done = run("--debug", "tools", "--", "no-such-server-xyz")
-    assert "Traceback" in done.stderr
+def test_a_program_that_only_prints_is_told_from_a_server_that_fails(run: Run) -> None:
+    done = run("tools", "--", sys.executable, "-c", "print('Usage: serve [--stdio]')")
+    assert done.returncode == 1
+    assert "note: the server printed a line that is not JSON text: 'Usage: serve [--stdio]'" in done.stderr
+    assert "status 0, after it had printed text; is " in done.stderr
+
+
+def test_what_fetches_a_server_may_need_longer(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "npx").write_text(f"#!{sys.executable}\n{MUTE}\n")
+    (tmp_path / "npx").chmod(0o755)
+    done = run("tools", "--timeout", "0.3", "--", str(tmp_path / "npx"), "-y", "harbor")
+    assert done.returncode == 1
+    assert "npx may still be fetching it: --timeout gives it longer" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "advised"),
+    [
+        pytest.param(["generate"], "choose among them with --select", id="too many tools"),
+        pytest.param(
+            ["generate", "--select", "t[12]*"], "or shrink the listing with --oversize shrink", id="too large"
+        ),
+    ],
+)
+def test_what_is_advised_is_what_can_be_typed(run: Run, words: list[str], advised: str) -> None:
+    serve = (
+        "from sansio_mcp_drivers import demo_server as demo\n"
+        "demo.PAGE_SIZE = 100\n"
+        "for number in range(300):\n"
+        "    parameters = {f'p{n}': {'type': 'string', 'description': f'{number}' + 'y' * 200} for n in range(20)}\n"
+        "    function = lambda arguments: {}\n"
+        "    function.__name__ = f't{number}'\n"
+        "    demo.tool('x' * 400, demo.record(parameters))(function)\n"
+        "demo.main()"
+    )
+    done = run("--inherit-env", *words, "--", sys.executable, "-c", serve)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert advised in done.stderr
+    assert "`" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(["--debug", "tools", "--", "no-such-server-xyz"], id="before the command"),
+        pytest.param(["record", "--debug", "x.jsonl", "--", "no-such-server-xyz"], id="record"),
+        pytest.param(["replay", "--debug", __file__], id="replay"),
+        pytest.param(["trace", "--debug", __file__], id="trace"),
+        pytest.param(["demo", "--debug", "--", "x"], id="demo"),
+    ],
+)
+def test_debug_shows_the_traceback(run: Run, words: list[str]) -> None:
+    assert "Traceback" in run(*words).stderr
 
 
 def test_a_failure_is_json_too_where_json_was_asked_for(run: Run) -> None:
@@ -308,18 +367,50 @@ def test_an_error_names_a_dozen_tools(run: Run) -> None:
     assert "t11, 88 more" in done.stderr
 
 
-def test_bash_completes_commands_and_servers(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        pytest.param(["gen"], ["generate"], id="a command"),
+        pytest.param(["tools", "--inh"], ["--inherit-env"], id="an option"),
+        pytest.param(["generate", "--target", "g"], ["gleam"], id="a choice"),
+        pytest.param(["tools", "-s", "ti"], ["tides", "time"], id="a server"),
+        pytest.param(["record", "x", "-s", "tid"], ["tides"], id="a server of a command from elsewhere"),
+        pytest.param(["tools", "--config", "other", "-s", ""], ["quay"], id="a server of a given file"),
+        pytest.param(["tools", "--config", "missing", "-s", ""], [], id="a server of a file that is not there"),
+    ],
+)
+def test_a_shell_completes(run: Run, tmp_path: Path, shell: str, words: list[str], offered: list[str]) -> None:
     (tmp_path / ".mcp.json").write_text('{"mcpServers": {"tides": {"command": "x"}, "time": {"command": "y"}}}')
+    (tmp_path / "other").write_text('{"mcpServers": {"quay": {"command": "z"}}}')
+    asked = {
+        "_SANSIO_MCP_COMPLETE": f"{shell}_complete",
+        "COMP_WORDS": " ".join(["sansio-mcp", *words]),
+        # fish says the word itself, the others which it is.
+        "COMP_CWORD": words[-1] if shell == "fish" else str(len(words)),
+        "HOME": str(tmp_path),
+    }
+    lines = run(env=asked, cwd=tmp_path).stdout.splitlines()
+    if shell == "zsh":
+        assert lines[1::3] == offered
+    else:
+        assert [line.partition(",")[2].partition("\t")[0] for line in lines if line] == offered
 
-    def complete(words: str, index: int) -> list[str]:
-        asked = {"_SANSIO_MCP_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(index)}
-        return run(env={**asked, "HOME": str(tmp_path)}, cwd=tmp_path).stdout.split()
 
-    assert complete("sansio-mcp gen", 1) == ["plain,generate"]
-    assert complete("sansio-mcp tools -s ti", 3) == ["plain,tides", "plain,time"]
+def test_servers_are_a_line_each_where_nobody_looks(run: Run, tmp_path: Path) -> None:
+    words = ["--flag"] * 100
+    servers = {"tides": {"command": "x", "args": words}, "time": {"command": "y", "env": {"A": "${NO_SUCH_VARIABLE}"}}}
+    (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    done = run("servers", cwd=tmp_path, env={"HOME": str(tmp_path)})
+    place = tmp_path / ".mcp.json"
+    assert done.stdout.splitlines() == [
+        f"tides  x {' '.join(words)}  {place}",
+        f"time  the environment variable NO_SUCH_VARIABLE is not set  {place}",
+    ]
 
 
 def test_without_a_command_the_help_is_shown_line_by_line(run: Run) -> None:
     done = run()
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) > 10
+    assert "..." not in done.stderr.partition("Commands:")[2]

@@ -214,6 +214,24 @@ def test_a_secret_goes_to_the_server_under_its_name() -> None:
 
 
 @pytest.mark.parametrize(
+    ("entry", "names"),
+    [
+        pytest.param(Entry("a", ("x",), secrets=("PLACE",)), ["PLACE"], id="by word"),
+        pytest.param(Entry("a", ("x", "--to=${A_TOKEN}")), ["A_TOKEN"], id="by name, in the command"),
+        pytest.param(Entry("a", ("x",), {"B_KEY": "${A_TOKEN}"}), ["A_TOKEN", "B_KEY"], id="by name, under another"),
+        pytest.param(Entry("a", ("x",), {"C_KEY": "in the file"}), ["C_KEY"], id="in the file"),
+        pytest.param(Entry("a", ("x",), {"C_AUTH": "true"}), [], id="too short to be one"),
+        pytest.param(Entry("a", ("x", "${PLACE}", "${NO_KEY:-none}"), {"KIND": "quay"}), [], id="none, or not set"),
+    ],
+)
+def test_what_a_server_is_given_that_is_secret_is_known(entry: Entry, names: list[str]) -> None:
+    environ = {"PLACE": "north quay", "A_TOKEN": SECRET, "B_KEY": "else"}
+    found = configured(entry).secret_values(environ)
+    assert list(found) == names
+    assert found.get("B_KEY", SECRET) == SECRET
+
+
+@pytest.mark.parametrize(
     ("command", "expected"),
     [
         (["x", "--api-key", SECRET, "-v"], ["x", "--api-key", "***", "-v"]),

@@ -40,10 +40,10 @@ BOUND = 30
 
 RECORDER = """
 import sys
-from types import SimpleNamespace
 from sansio_mcp_drivers.cli.recording_commands import record
+from sansio_mcp_drivers.cli.target import Target
 at = sys.argv.index("--")
-record.main(sys.argv[1:at], obj=SimpleNamespace(command=sys.argv[at + 1 :], timeout=None))
+record.main(sys.argv[1:at], obj=Target(sys.argv[at + 1 :]))
 """
 
 ECHO = """
@@ -273,6 +273,42 @@ def test_a_full_disk_ends_the_recording_and_not_the_session(path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, sent)
     assert done.stderr.count(b"sansio-mcp record: the recording ends here: File too large\n") == 1
     assert read(path.read_bytes()).header.command[-1] == ECHO
+
+
+def by_name(path: Path, program: str, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Record the server `echo` of a config file that holds secrets."""
+    entry = {
+        "command": sys.executable,
+        "args": ["-c", program, "${ECHO_KEY}", *words],
+        "env": {"ECHO_TOKEN": "from-the-file", "ECHO_PLACE": "quay"},
+    }
+    config = path.with_name("servers.json")
+    config.write_text(json.dumps({"mcpServers": {"echo": entry}}))
+    main = "from sansio_mcp_drivers.cli import main; main()"
+    command = [sys.executable, "-c", main, "record", str(path), "--config", str(config), "-s", "echo"]
+    env = {**os.environ, "PYTHONPATH": PATH, "ECHO_KEY": "from-outside", **environment}
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=BOUND, env=env)
+
+
+def test_a_server_is_recorded_by_its_name_without_the_secrets_of_its_config_file(path: Path) -> None:
+    says = "import os, sys; print(sys.argv[1], os.environ['ECHO_TOKEN'], os.environ['ECHO_PLACE'])"
+    done = by_name(path, says)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "from-outside from-the-file quay\n", "")
+    recording = read(path.read_bytes())
+    assert recording.header.masked == ("ECHO_KEY", "ECHO_TOKEN")
+    assert recording.header.command[-1] == "[masked ECHO_KEY]"
+    assert said(recording, "server") == b"[masked ECHO_KEY] [masked ECHO_TOKEN] quay\n"
+
+
+def test_a_recorder_that_would_start_itself_says_so(path: Path) -> None:
+    config = path.with_name("servers.json")
+    program = (
+        "import sys; from sansio_mcp_drivers.cli import main; "
+        f"main(['record', {str(path)!r}, '--config', {str(config)!r}, '-s', 'echo'])"
+    )
+    done = by_name(path, program)
+    assert done.returncode == 2
+    assert "the server echo is this recorder itself" in done.stderr
 
 
 def test_a_command_that_is_missing_leaves_no_file(path: Path) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -17,10 +16,24 @@ from hypothesis import strategies as st
 
 from sansio_mcp import Posture
 from sansio_mcp_drivers.cli.recording_commands import replay as command
-from sansio_mcp_drivers.recordings.recording import Data, Eof, Event, Exit, Header, Recording, Refused, SignalSent, read
+from sansio_mcp_drivers.recordings import recording as recording_module
+from sansio_mcp_drivers.recordings.recording import (
+    Data,
+    Eof,
+    Event,
+    Exit,
+    Header,
+    Recording,
+    RecordingError,
+    Refused,
+    SignalSent,
+    read,
+    read_file,
+)
 from sansio_mcp_drivers.recordings.replay import replay, report
 
 CASES = sorted((Path(__file__).parents[1] / "cases").glob("*.jsonl"))
+HEADER = b'{"sansio-mcp-recording": 1, "command": []}\n'
 
 RESULT = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "h", "version": "1"}}
 TOOLS = {"tools": [{"name": "moor", "inputSchema": {"type": "object"}}]}
@@ -63,21 +76,32 @@ def test_a_recording_replays_as_expected(path: Path) -> None:
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_the_command_prints_it(path: Path) -> None:
-    target = SimpleNamespace(command=(), timeout=None, strict=False)
-    printed = CliRunner().invoke(command, [str(path)], obj=target)
+    printed = CliRunner().invoke(command, [str(path)])
     assert (printed.exit_code, printed.output) == (0, path.with_suffix(".expected").read_text())
-    as_json = CliRunner().invoke(command, [str(path), "--json"], obj=target)
+    as_json = CliRunner().invoke(command, [str(path), "--json"])
     lines = [json.loads(line) for line in as_json.output.splitlines()]
     assert [line["kind"] for line in lines[-2:]] == ["lenient", "strict"]
-    strict = CliRunner().invoke(command, [str(path)], obj=SimpleNamespace(command=(), timeout=None, strict=True))
+    strict = CliRunner().invoke(command, [str(path), "--strict", "--timeout", "60"])
     assert strict.output.splitlines()[-2:] == printed.output.splitlines()[-2:] or "killed" in strict.output
 
 
 def test_a_file_that_is_no_recording_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text("{}\n")
-    printed = CliRunner().invoke(command, [str(tmp_path / "x.jsonl")], obj=SimpleNamespace(timeout=None, strict=False))
+    printed = CliRunner().invoke(command, [str(tmp_path / "x.jsonl")])
     assert printed.exit_code == 1
     assert "line 1: no recording begins like this" in printed.output
+
+
+def test_a_file_that_is_too_large_is_refused_before_it_is_read_to_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(HEADER)
+    monkeypatch.setattr(recording_module, "MAX_RECORDING_BYTES", len(HEADER))
+    assert read_file(path).events == ()
+    path.write_bytes(HEADER + b"\n")
+    with pytest.raises(RecordingError, match=f"it is larger than {len(HEADER)} bytes"):
+        read_file(path)
 
 
 def recut(recording: Recording, sizes: Sequence[int]) -> Recording:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import asdict
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
@@ -191,6 +192,14 @@ def test_the_command_writes_the_page_beside_the_recording(tmp_path: Path) -> Non
     assert CliRunner().invoke(command, [str(file)]).exit_code == 0
     assert CliRunner().invoke(command, [str(file), "-o", str(tmp_path / "y.html")]).exit_code == 0
     assert (tmp_path / "x.html").read_text() == (tmp_path / "y.html").read_text() == page(read(file.read_bytes()))
+
+
+def test_what_would_be_drawn_is_printed_as_json(tmp_path: Path) -> None:
+    file = tmp_path / "x.jsonl"
+    file.write_bytes((CASES / "harbor.jsonl").read_bytes())
+    printed = json.loads(CliRunner().invoke(command, [str(file), "--json"]).stdout)
+    assert printed == json.loads(json.dumps(asdict(model(read(file.read_bytes())))))
+    assert list(tmp_path.iterdir()) == [file]
 
 
 class Browser:

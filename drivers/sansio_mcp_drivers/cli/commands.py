@@ -28,7 +28,7 @@ from sansio_mcp.codegen.text import MAX_NOTE, clean, quote
 from sansio_mcp_drivers.config import shown, some_of
 
 from .status import FAILED, MINDED, TOOL_FAILED, UNREAD, drop_output
-from .target import Target, config_options, server_options
+from .target import Target, options, server_options
 from .terminal import aside, busy, failure, note, one_line, out, show_code, show_json
 
 # Commands of another module, which is imported when one of them is asked for.
@@ -76,7 +76,10 @@ cli.help = """Talk to an MCP server over stdio. Its command stands after `--`, o
     sansio-mcp tools -s time
 """
 
-as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, errors too.")
+
+def as_json_option(command: Command) -> Command:
+    """Let a command take `--json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON, errors too.")(command)
 
 
 def pick(listing: ToolListing, name: str) -> ToolDescriptor:
@@ -91,7 +94,7 @@ def _names(listing: ToolListing) -> str:
     return some_of([clean(tool.name, MAX_NOTE) for tool in listing.tools])
 
 
-@cli.command()
+@cli.command(short_help="List the server's tools, or show some of them in full.")
 @click.argument("names", nargs=-1, metavar="[TOOL]...")
 @as_json_option
 @server_options
@@ -119,7 +122,7 @@ def tools(target: Target, *, names: tuple[str, ...], as_json: bool) -> None:
 @click.argument("tool")
 @click.argument("pairs", nargs=-1, metavar="[KEY=VALUE]...")
 @click.option("--arguments", "whole", metavar="JSON", help="All arguments as one JSON object; @FILE and - are read.")
-@click.option("-o", "--output", metavar="FILE", help="Where pictures and other data go: a file, a folder, or - .")
+@click.option("-o", "--output", metavar="FILE", help="Where pictures and data go: a file, a folder, `-` for stdout.")
 @as_json_option
 @server_options
 @click.pass_context
@@ -179,7 +182,7 @@ def generated(
         return generate(called, chosen, target=language, oversize=oversize, server_version=version)
 
 
-@cli.command("generate")
+@cli.command("generate", short_help="Print a typed module that calls the server's tools.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write here, not to stdout.")
 @generator_options
 @server_options
@@ -207,7 +210,7 @@ def generate_module(
         aside(str(fact))
 
 
-@cli.command()
+@cli.command(short_help="Print what a model reads of the server's tools.")
 @generator_options
 @server_options
 @click.pass_obj
@@ -252,9 +255,9 @@ def check(context: click.Context, *, any_tool: bool, as_json: bool) -> None:
     context.exit({"clean": 0, "usable": MINDED}.get(report.verdict, FAILED))
 
 
-@cli.command()
+@cli.command(short_help="List the servers that config files offer.")
 @as_json_option
-@config_options
+@options("config", "debug")
 @click.pass_obj
 def servers(target: Target, *, as_json: bool) -> None:
     """List the servers that config files offer, by the names that -s takes."""
@@ -276,17 +279,23 @@ def servers(target: Target, *, as_json: bool) -> None:
     else:
         table = Table.grid(padding=(0, 2))
         for each, problem in rows:
-            command = Styled(" ".join(shown(each.entry.command))) if problem is None else Styled(problem, style="red")
-            table.add_row(Styled(one_line(each.name), style="bold"), command, Styled(str(each.place.path), style="dim"))
-        out.print(table, soft_wrap=not out.is_terminal)
+            name, command = one_line(each.name), " ".join(shown(each.entry.command))
+            if out.is_terminal:
+                what = Styled(command) if problem is None else Styled(problem, style="red")
+                table.add_row(Styled(name, style="bold"), what, Styled(str(each.place.path), style="dim"))
+            else:
+                out.print(Styled(f"{name}  {one_line(problem or command)}  {each.place.path}"))
+        if out.is_terminal:
+            out.print(table, soft_wrap=False)
     for place, reason in config.refused:
         note(f"{place.path} cannot be read: {reason}")
     if not rows and not as_json:
         aside("no config file offers a server; docs/command-line.md says where they are looked for")
 
 
-@cli.command()
-@click.option("--json", "as_json", is_flag=True, help="Print what happened as JSON.")
+@cli.command(short_help="Show the whole job against a small server of its own.")
+@as_json_option
+@options("debug")
 @click.pass_obj
 def demo(target: Target, *, as_json: bool) -> None:
     """Show the whole job against a small server that comes with this package."""

@@ -18,6 +18,8 @@ from sansio_mcp.codegen import Generated, generate
 from sansio_mcp.protocol import ToolDescriptor
 from sansio_mcp_drivers import blocking
 
+from .terminal import THEME
+
 SERVER = (sys.executable, "-m", "sansio_mcp_drivers.demo_server")
 
 
@@ -88,9 +90,6 @@ def show_demo(shown: Demonstration, out: Console) -> None:
     def heading(text: str) -> None:
         out.print(Text(f"\n{text}", style="bold"))
 
-    def code(text: str) -> None:
-        out.print(Syntax(text, "python", background_color="default") if out.is_terminal else Text(text))
-
     heading("A server process, and its handshake")
     out.print(Text(f"  {shlex.join(SERVER)}"))
     out.print(Text(f"  It calls itself {shown.server!r} and speaks protocol {shown.protocol}."))
@@ -98,9 +97,10 @@ def show_demo(shown: Demonstration, out: Console) -> None:
     for tool in shown.tools:
         out.print(Text(f"  {tool.name:13} {tool.description}"))
     heading("A module made from the listing, and checked before it is handed over; one tool of it:")
-    code(excerpt(shown.made.source, "BookBerthVessel", "BookBerthResult", "book_berth"))
+    part = excerpt(shown.made.source, "BookBerthVessel", "BookBerthResult", "book_berth")
+    out.print(Syntax(part, "python", theme=THEME, background_color="default") if out.is_terminal else Text(part))
     heading(f"What a model reads instead of the {len(shown.made.source)} bytes of the module:")
-    code(shown.made.surface)
+    out.print(Text(shown.made.surface.rstrip("\n")))
     heading("Calls through the module")
     for call, result in shown.calls:
         out.print(Text(f"  {call}\n  -> {result}"))

@@ -40,7 +40,7 @@ class Probe:
     """One server process, and what it said."""
 
     def __init__(self, spawn: Spawn) -> None:
-        self.process = Process(spawn)
+        self.process: Process = Process(spawn)
         self.seen: list[Seen] = []
         self._lines = LineReader(MAX_LINE_BYTES)
         self._last_id = 0

@@ -4,87 +4,112 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
 import click
+from attrs import asdict
 
-from sansio_mcp import Posture
 from sansio_mcp_drivers.recordings.masking import Mask
 from sansio_mcp_drivers.recordings.record import end_as
 from sansio_mcp_drivers.recordings.record import record as record_session
-from sansio_mcp_drivers.recordings.recording import Recording, RecordingError, read
+from sansio_mcp_drivers.recordings.recording import Recording, RecordingError, read_file
 from sansio_mcp_drivers.recordings.replay import report
-from sansio_mcp_drivers.recordings.trace import page
+from sansio_mcp_drivers.recordings.trace import model, page
+from sansio_mcp_drivers.spawn import Spawn
+
+from .commands import as_json_option
+from .target import Target, options
+from .terminal import aside, busy, show_json
 
 # Shorter ones stand in every message by accident.
 MIN_SECRET = 4
 
+# The names of servers that are being recorded, one a line: an entry of a config file may be this very command.
+WITHIN = "SANSIO_MCP_RECORDED"
 
-class Target(Protocol):
-    """What the command line says about the server."""
-
-    command: Sequence[str]
-    timeout: float | None
-    strict: bool
+_pass_target = click.make_pass_decorator(Target, ensure=True)
 
 
-def secrets(names: tuple[str, ...]) -> dict[str, str]:
+def secrets(names: tuple[str, ...], environ: Mapping[str, str]) -> dict[str, str]:
     """Return the values of environment variables, all of which must be there."""
-    missing = [name for name in names if not os.environ.get(name)]
+    missing = [name for name in names if not environ.get(name)]
     if missing:
         raise click.UsageError(f"--mask {missing[0]}: no such variable here, or it is empty; the name may be misspelt")
-    short = [name for name in names if len(os.environ[name]) < MIN_SECRET]
+    short = [name for name in names if len(environ[name]) < MIN_SECRET]
     if short:
         raise click.UsageError(
             f"--mask {short[0]}: a value of less than {MIN_SECRET} characters would mask all and sundry"
         )
-    return {name: os.environ[name] for name in names}
+    return {name: environ[name] for name in names}
 
 
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--mask", multiple=True, metavar="NAME", help="Never write this variable's value; may be given again.")
 @click.option("--date", is_flag=True, help="Say in the file when it was made.")
-@click.pass_obj
+@options("server", "config", "env", "debug")
+@_pass_target
 def record(target: Target, file: Path, *, mask: tuple[str, ...], date: bool) -> None:
     """Run a server for a host, and write the session down in FILE.
 
     Put `sansio-mcp record FILE --` before the server's command in the host's configuration. A FILE that is there is
-    kept, and FILE-2 and so on are written.
+    kept, and FILE-2 and so on are written. The server has this whole environment.
     """
-    if not target.command:
-        raise click.UsageError("no server: put its command after `--`, as in `sansio-mcp record FILE -- npx server`")
+    found = target.spawn(tell=False)  # The host reads our stderr for the server's.
+    env = dict(found.env)
+    if target.server is not None:
+        within = os.environ.get(WITHIN, "").splitlines()
+        if target.server in within:
+            raise click.UsageError(
+                f"the server {target.server} is this recorder itself, which would start itself for ever; "
+                "put the server's own command after `--`"
+            )
+        env[WITHIN] = "\n".join((*within, target.server))
+    hidden = {**target.secrets, **secrets(mask, {**os.environ, **env})}
+    spawn = Spawn(found.command, found.args, env, found.cwd, inherit_env=True)
     started = datetime.now(UTC).isoformat(timespec="seconds") if date else None
-    end_as(record_session(target.command, file, Mask(secrets(mask)), started))
+    end_as(record_session(spawn, file, Mask(hidden), started))
 
 
-@click.command()
+@click.command(short_help="Print what the client makes of a recorded session.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
-@click.pass_obj
+@as_json_option
+@options("strict", "timeout", "debug")
+@_pass_target
 def replay(target: Target, file: Path, *, as_json: bool) -> None:
     """Print what the client makes of the session in FILE, and its verdict in both postures."""
-    posture = Posture.STRICT if target.strict else Posture.LENIENT
-    for line in report(load(file), posture, target.timeout):
+    target.refuse_server("replay")
+    with busy(f"replaying {file.name}"):
+        lines = report(load(file), target.posture, target.timeout)
+    for line in lines:
         click.echo(json.dumps({"at": line.at, "kind": line.kind, "text": line.text}) if as_json else str(line))
 
 
-@click.command()
+@click.command(short_help="Draw a recorded session as an HTML page.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Default: FILE with .html.")
-def trace(file: Path, output: Path | None) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print what would be drawn as JSON.")
+@options("debug")
+@_pass_target
+def trace(target: Target, file: Path, *, output: Path | None, as_json: bool) -> None:
     """Draw the session in FILE as an HTML page that needs nothing else."""
-    target = output or file.with_suffix(".html")
-    target.write_text(page(load(file)), encoding="utf-8")
-    click.echo(f"wrote {target}", err=True)
+    target.refuse_server("trace")
+    with busy(f"drawing {file.name}"):
+        recording = load(file)
+        drawn = None if as_json and output is None else page(recording)
+    if as_json:
+        show_json(asdict(model(recording)))
+    if drawn is not None:
+        written = output or file.with_suffix(".html")
+        written.write_text(drawn, encoding="utf-8")
+        aside(f"wrote {written}")
 
 
 def load(file: Path) -> Recording:
     """Return the recording in a file."""
     try:
-        return read(file.read_bytes())
-    except (OSError, RecordingError) as error:
-        raise click.ClickException(f"{file}: {error}") from None
+        return read_file(file)
+    except RecordingError as error:
+        raise click.ClickException(f"{file} is no recording that can be read: {error}") from None

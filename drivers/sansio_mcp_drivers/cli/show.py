@@ -1,10 +1,11 @@
-"""Tools and results for a person: text as text, structured content as JSON, pictures and other data as files."""
+"""Tools and results for a person: text as text, structured content as JSON, pictures drawn, other data as files."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import mimetypes
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from sansio_mcp.names import mangle
 from sansio_mcp.protocol import JsonObject
 from sansio_mcp.schema import Typed, WholeValue, plan
 
+from . import pictures
 from .call_arguments import words
 from .terminal import aside, clean, note, one_line, out, show_json, show_text
 
@@ -73,7 +75,7 @@ def _parameters(planned: Typed) -> Iterator[Styled]:
 
 
 def show_result(result: CallToolResult, tool: str, output: str | None = None) -> None:
-    """Print the blocks of a result; data goes to files, named by `output` or after the tool."""
+    """Print the blocks of a result; data that is not drawn goes to files, named by `output` or after the tool."""
     files = _Files(output, mangle(tool))
     as_json = out.is_terminal and result.structured_content is not None
     for block in result.content:
@@ -113,7 +115,10 @@ def _show_other(kind: str, raw: JsonObject, files: _Files) -> None:
 
 @define
 class _Files:
-    """Where data goes: into the one file that was named, a folder, stdout (`-`), or a new file in this folder."""
+    """Where data goes: into the one file that was named, a folder, stdout (`-`), or a new file in this folder.
+
+    Without a name, a picture that the terminal can draw is drawn, and goes nowhere else.
+    """
 
     output: str | None
     stem: str
@@ -129,6 +134,11 @@ class _Files:
         if self.output == "-":
             sys.stdout.buffer.write(content)
             sys.stdout.flush()
+            return
+        if self.output is None and (picture := _drawn(content)) is not None:
+            sys.stdout.write(picture)
+            sys.stdout.flush()
+            aside(f"{kind} block: {len(content)} bytes; -o FILE keeps it")
             return
         with self._open(_suffix(mime)) as file:
             file.write(content)
@@ -147,6 +157,11 @@ class _Files:
             except FileExistsError:
                 continue
         raise FileExistsError(f"there are {_MAX_COPIES} files {self.stem}{suffix}; -o names another")
+
+
+def _drawn(content: bytes) -> str | None:
+    how = pictures.protocol(os.environ) if out.is_terminal and sys.stdout.isatty() else None
+    return None if how is None else pictures.drawn(content, how, out.width)
 
 
 def _suffix(mime: object) -> str:

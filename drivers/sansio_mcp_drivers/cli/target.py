@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from attrs import Factory, define
+from attrs import define, field
 from click.shell_completion import CompletionItem
 
 from sansio_mcp import Options, Posture
 from sansio_mcp_drivers import blocking
 from sansio_mcp_drivers.config import Config, found, from_file
+from sansio_mcp_drivers.server_tables import ConfigError
 from sansio_mcp_drivers.spawn import Spawn
 
 from .terminal import busy, note
@@ -32,11 +33,15 @@ class Target:
     config: Path | None = None
     strict: bool = False
     timeout: float | None = None
-    env: Mapping[str, str] = Factory(dict[str, str])
+    env: Mapping[str, str] = field(factory=dict[str, str], repr=False)
     inherit_env: bool = False
+    left: bool = False
+    """Whether the server ended by itself, and well, after it had printed what is no message."""
+    secrets: Mapping[str, str] = field(factory=dict[str, str], repr=False)
+    """What a config file says of its server that is to be in no file, by the names of variables; known from `spawn`."""
 
-    def spawn(self) -> Spawn:
-        """Return what to run.
+    def spawn(self, *, tell: bool = True) -> Spawn:
+        """Return what to run, and tell where a name was found.
 
         Raises:
             click.UsageError: no server was given, or two.
@@ -53,20 +58,35 @@ class Target:
             )
         configured = self.configuration().find(self.server)
         spawn = configured.spawn(inherit_env=self.inherit_env)
-        note(f"{self.server} is the server of {configured.place.path}")
+        if tell:
+            note(f"{self.server} is the server of {configured.place.path}")
+        self.secrets = configured.secret_values()
         return Spawn(spawn.command, spawn.args, {**spawn.env, **self.env}, spawn.cwd, spawn.inherit_env)
+
+    def refuse_server(self, command: str) -> None:
+        """Refuse a server that was given to a command that starts none.
+
+        Raises:
+            click.UsageError: one was given.
+        """
+        if self.command or self.server is not None:
+            raise click.UsageError(f"`{command}` starts no server; leave out `--` and what follows, and -s")
 
     def configuration(self) -> Config:
         """Return what the config file that was given offers, or all that are found."""
         return found() if self.config is None else from_file(self.config)
 
+    @property
+    def posture(self) -> Posture:
+        """How much of a server's faults is borne."""
+        return Posture.STRICT if self.strict else Posture.LENIENT
+
     def options(self) -> Options:
         """Return the client's options; `timeout` goes for each step."""
-        posture = Posture.STRICT if self.strict else Posture.LENIENT
         if self.timeout is None:
-            return Options(posture=posture)
+            return Options(posture=self.posture)
         limit = self.timeout
-        return Options(posture=posture, handshake_timeout=limit, call_timeout=limit, listing_timeout=limit)
+        return Options(posture=self.posture, handshake_timeout=limit, call_timeout=limit, listing_timeout=limit)
 
     @contextmanager
     def connected(self) -> Generator[blocking.Server]:
@@ -86,6 +106,8 @@ class Target:
                 with busy("waiting for the server to end"):
                     server.shutdown()
             finally:
+                death = server.process.death
+                self.left = bool(server.anomalies) and death is not None and death.status == 0
                 for anomaly in server.anomalies:
                     note(f"the server printed {anomaly}")
 
@@ -103,7 +125,7 @@ def _variables(pairs: Sequence[str]) -> dict[str, str]:
 
 def _keep(context: click.Context, option: click.Parameter, value: Any) -> None:  # noqa: ANN401 - any option's
     """Keep what an option says, in front of the command or behind it."""
-    if value is None or value is False or value == () or context.resilient_parsing:
+    if value is None or value is False or value == () or (context.resilient_parsing and option.name != "config"):
         return
     if option.name == "timeout" and not value > 0:
         raise click.UsageError(f"--timeout must be above 0, not {value:g}")
@@ -115,21 +137,16 @@ def _keep(context: click.Context, option: click.Parameter, value: Any) -> None: 
 
 
 def _names(context: click.Context, _option: click.Parameter, begun: str) -> list[CompletionItem]:
-    where = context.params.get("config")
-    known = from_file(where) if where else found()
+    try:
+        known = context.ensure_object(Target).configuration()
+    except ConfigError:  # A shell shows what is printed in the middle of what is typed.
+        return []
     offered = {each.name: each.place.host for each in known.servers}
     return [CompletionItem(name, help=host) for name, host in sorted(offered.items()) if name.startswith(begun)]
 
 
-_CONFIG = click.option(
-    "--config",
-    type=click.Path(dir_okay=False, path_type=Path),
-    expose_value=False,
-    callback=_keep,
-    help="Read this config file only.",
-)
-_SERVER = (
-    click.option(
+_OPTIONS: Mapping[str, Callable[..., Any]] = {
+    "server": click.option(
         "-s",
         "--server",
         expose_value=False,
@@ -138,15 +155,21 @@ _SERVER = (
         metavar="NAME",
         help="The server of that name in a config file.",
     ),
-    _CONFIG,
-    click.option(
+    "config": click.option(
+        "--config",
+        type=click.Path(dir_okay=False, path_type=Path),
+        expose_value=False,
+        callback=_keep,
+        help="Read this config file only.",
+    ),
+    "strict": click.option(
         "--strict",
         is_flag=True,
         expose_value=False,
         callback=_keep,
         help="End at the first fault of the server, as the protocol allows.",
     ),
-    click.option(
+    "timeout": click.option(
         "--timeout",
         type=float,
         metavar="SECONDS",
@@ -154,7 +177,7 @@ _SERVER = (
         callback=_keep,
         help="Time for each step: handshake, listing, call.",
     ),
-    click.option(
+    "env": click.option(
         "--env",
         multiple=True,
         metavar="NAME=VALUE",
@@ -162,24 +185,28 @@ _SERVER = (
         callback=_keep,
         help="A variable for the server; may be given again.",
     ),
-    click.option(
+    "inherit-env": click.option(
         "--inherit-env",
         is_flag=True,
         expose_value=False,
         callback=_keep,
         help="Give the server this whole environment, not a short list of it.",
     ),
-)
-_DEBUG = click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of a failure.")
+    "debug": click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of a failure."),
+}
+
+
+def options(*names: str) -> Callable[[Command], Command]:
+    """Let a command take these options; what they say is kept in its `Target`."""
+
+    def decorate(command: Command) -> Command:
+        for name in reversed(names):
+            command = _OPTIONS[name](command)
+        return command
+
+    return decorate
 
 
 def server_options(command: Command) -> Command:
     """Let a command, or the whole program, take the options that say which server and how."""
-    for option in (_DEBUG, *reversed(_SERVER)):
-        command = option(command)
-    return command
-
-
-def config_options(command: Command) -> Command:
-    """Let a command that starts no server take the options about config files."""
-    return _CONFIG(_DEBUG(command))
+    return options(*_OPTIONS)(command)

@@ -9,10 +9,17 @@ from contextlib import contextmanager
 
 import click
 from rich.console import Console
+from rich.progress import Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
 from rich.syntax import Syntax
 from rich.text import Text as Styled
 
 from sansio_mcp.codegen.text import sanitize
+
+# In the terminal's own colours: fixed ones are invisible on a background of theirs.
+THEME = "ansi_dark"
+
+# Most servers need less for an answer, and a number that comes and goes is noise.
+WORTH_A_WORD = 2.0
 
 
 class _Console(Console):
@@ -21,8 +28,17 @@ class _Console(Console):
         raise BrokenPipeError
 
 
-out = _Console(highlight=False, soft_wrap=True)
-err = _Console(stderr=True, highlight=False, soft_wrap=True)
+class Waited(ProgressColumn):
+    """How long the wait has lasted, once that is worth a word."""
+
+    def render(self, task: Task) -> Styled:
+        """Return the seconds."""
+        seconds = task.elapsed or 0.0
+        return Styled(f"{seconds:.0f} s" if seconds >= WORTH_A_WORD else "", style="dim")
+
+
+out: Console = _Console(highlight=False, soft_wrap=True)
+err: Console = _Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def clean(text: str) -> str:
@@ -60,8 +76,15 @@ def busy(what: str) -> Generator[Callable[[str], object]]:
     if not err.is_terminal:
         yield _say_nothing
         return
-    with err.status(Styled(one_line(what), style="dim"), spinner="dots") as status:
-        yield lambda now: status.update(Styled(one_line(now), style="dim"))
+    with Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}", style="dim", markup=False),
+        Waited(),
+        console=err,
+        transient=True,
+    ) as progress:
+        task = progress.add_task(one_line(what))
+        yield lambda now: progress.reset(task, description=one_line(now))
 
 
 def show_json(value: object) -> None:
@@ -76,7 +99,7 @@ def show_code(text: str, language: str) -> None:
     """Print source text: coloured on a terminal, byte for byte elsewhere."""
     if out.is_terminal:
         # It wraps by itself where a line is too long, which soft wrapping would cut off.
-        out.print(Syntax(text.rstrip("\n"), language, background_color="default", word_wrap=True))
+        out.print(Syntax(text.rstrip("\n"), language, theme=THEME, background_color="default", word_wrap=True))
     else:
         click.echo(text, nl=False)
 

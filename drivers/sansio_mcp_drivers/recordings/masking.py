@@ -25,7 +25,7 @@ class Mask:
 
     def __init__(self, secrets: Mapping[str, str]) -> None:
         """`secrets` are values by name; none may be empty."""
-        self.names = tuple(secrets)
+        self.names: tuple[str, ...] = tuple(secrets)
         self._names = {form: name.encode() for name, value in secrets.items() for form in _forms(value)}
         self._forms = sorted(self._names, key=len, reverse=True)
         self._pattern = re.compile(b"|".join(map(re.escape, self._forms)))

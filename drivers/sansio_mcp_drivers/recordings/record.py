@@ -12,7 +12,7 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
@@ -28,8 +28,8 @@ from .relay import Relay, ring
 MAX_FILES = 1000
 
 
-def record(command: Sequence[str], path: Path, mask: Mask, started: str | None = None) -> int:
-    """Run `command` on our own stdin, stdout and stderr, write it down in `path`, and return its status.
+def record(spawn: Spawn, path: Path, mask: Mask, started: str | None = None) -> int:
+    """Run a server on our own stdin, stdout and stderr, write it down in `path`, and return its status.
 
     The file can be read by its owner only. Hosts start a server more than once, so a file that is there is kept:
     `bug.jsonl`, then `bug-2.jsonl` and so on. The three descriptors are used up.
@@ -37,9 +37,9 @@ def record(command: Sequence[str], path: Path, mask: Mask, started: str | None =
     Raises:
         TransportFailed: the command could not be started, or the file not created.
     """
-    launch = Spawn.of(command, inherit_env=True).resolve()
+    launch = spawn.resolve()
     with ring() as bell, _create(path) as file:
-        writer = Writer(partial(_write_all, file), Header(tuple(command), mask.names, started), mask)
+        writer = Writer(partial(_write_all, file), Header((spawn.command, *spawn.args), mask.names, started), mask)
         try:
             process = subprocess.Popen(  # noqa: S603 - an argv, and no shell
                 launch.argv,

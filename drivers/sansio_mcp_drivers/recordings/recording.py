@@ -1,12 +1,12 @@
 r"""A session with a server, as a file: one JSON object a line, first the header, then what happened, in order.
 
-The header says the format's version and what was run:
+The header says the format's version and what was run::
 
     {"sansio-mcp-recording": 1, "command": ["npx", "server"], "masked": ["API_KEY"], "started": "2026-01-31T12:00:00Z"}
 
 `masked` names the environment variables whose values were replaced by `[masked NAME]`; what looks like a secret in the
 command is `[masked]`, whether it was named or not. `started` is there if it was asked for. Every other line has `at`,
-the seconds since the start, and says one thing:
+the seconds since the start, and says one thing::
 
     {"at": 0.0132, "from": "client", "text": "{...}\n"}    bytes that are UTF-8
     {"at": 0.0514, "from": "server", "base64": "/w=="}     bytes that are not
@@ -26,7 +26,10 @@ import base64
 import binascii
 import json
 import math
+import os
+import stat
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from attrs import frozen
@@ -39,6 +42,9 @@ from .masking import Mask, mask_command
 
 VERSION = 1
 MAGIC = "sansio-mcp-recording"
+
+# Days of an ordinary session. What is read is held several times over.
+MAX_RECORDING_BYTES = 256 * 2**20
 
 Source: TypeAlias = Literal["client", "server", "stderr"]
 SOURCES: tuple[Source, ...] = get_args(Source)
@@ -166,6 +172,23 @@ class Writer:
                 self.failure = error
 
 
+def read_file(path: Path) -> Recording:
+    """Return the recording in a file.
+
+    Raises:
+        RecordingError: it is none, or larger than `MAX_RECORDING_BYTES`.
+        OSError: it cannot be read.
+    """
+    # A FIFO without a writer would be waited for.
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # noqa: PTH123 - a Path opens no descriptor
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise RecordingError("it is not a regular file")
+        text = file.read(MAX_RECORDING_BYTES + 1)
+    if len(text) > MAX_RECORDING_BYTES:
+        raise RecordingError(f"it is larger than {MAX_RECORDING_BYTES} bytes")
+    return read(text)
+
+
 def read(text: bytes) -> Recording:
     """Return the recording that `text` is.
 
@@ -173,7 +196,10 @@ def read(text: bytes) -> Recording:
         RecordingError: it is none.
     """
     first, *lines = text.split(b"\n")[:-1] or [b""]
-    header = _header(_fields(first, 1))
+    fields = jsontext.parse(first)
+    if not isinstance(fields, dict) or MAGIC not in fields:
+        raise RecordingError(f"line 1: no recording begins like this; it has no `{MAGIC}`")
+    header = _header(fields)
     events: list[Event] = []
     for number, line in enumerate(lines, 2):
         event = _event(_fields(line, number), number)
@@ -184,8 +210,6 @@ def read(text: bytes) -> Recording:
 
 
 def _header(fields: dict[str, JsonValue]) -> Header:
-    if MAGIC not in fields:
-        raise RecordingError(f"line 1: no recording begins like this; it has no `{MAGIC}`")
     if fields[MAGIC] != VERSION:
         raise RecordingError(f"line 1: a recording of version {fields[MAGIC]!r}; this reads version {VERSION}")
     started = fields.get("started")

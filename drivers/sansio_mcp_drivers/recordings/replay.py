@@ -41,6 +41,7 @@ from sansio_mcp.jsonrpc import Response, decode
 from sansio_mcp.jsontext import JsonValue
 from sansio_mcp.options import MAX_TIMEOUT
 
+from .lines import Lines
 from .recording import Data, Eof, Event, Exit, Recording, Refused, SignalSent
 
 # Enough for a stack trace, and the core cuts it to what it quotes.
@@ -100,7 +101,7 @@ class _Replay:
         self._due: float | None = None
         self._ended = False
         self._closing = False
-        self._rest = {"client": b"", "server": b""}
+        self._lines = {"client": Lines(), "server": Lines()}
         self._first_line = True
         self._stderr = b""
         self._labels: dict[CallId, str] = {}
@@ -141,14 +142,13 @@ class _Replay:
             case Data(_, "stderr", data):
                 self._stderr = (self._stderr + data)[-TAIL_BYTES:]
             case Data(_, source, data):
-                *lines, self._rest[source] = (self._rest[source] + data).split(b"\n")
-                for line in lines:
+                for line in self._lines[source].feed(data):
                     yield from self._asked(line) if source == "client" else self._said(line + b"\n")
             case Eof(_, "client"):
                 self._closing = True
                 self._close()
             case Eof(_, "server"):
-                yield from self._said(self._rest["server"])
+                yield from self._said(self._lines["server"].rest())
                 self._client.receive_eof(self._now)
             case Refused(_, "client"):
                 self._client.write_failed("the recorded server took no more", self._now)

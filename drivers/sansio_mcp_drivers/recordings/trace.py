@@ -13,6 +13,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable
+from heapq import heappop, heappush
 from importlib.resources import files
 
 from attrs import Factory, asdict, define
@@ -22,7 +23,8 @@ from sansio_mcp.errors import BadMessage, BadResult, MalformedMessage
 from sansio_mcp.jsonrpc import Batch, ErrorWithoutId, Notification, Response, RpcError, ServerRequest, decode
 from sansio_mcp.jsontext import JsonValue
 
-from .recording import Data, Eof, Event, Exit, Header, Recording, Refused, SignalSent, Source
+from .lines import Lines
+from .recording import SOURCES, Data, Eof, Event, Exit, Header, Recording, Refused, SignalSent, Source
 
 # A browser shows more than this in one element only slowly.
 MAX_TEXT = 16 * 2**10
@@ -110,7 +112,7 @@ class _Builder:
         self._calls: list[Call] = []
         # The latest call by who asked and under which id; an id may be used again once it was answered.
         self._asked: dict[tuple[Source, int | str], Call] = {}
-        self._rests: dict[Source, bytes] = {}
+        self._streams: dict[Source, Lines] = {source: Lines() for source in SOURCES}
         self._refused: Line | None = None
         self._status: int | None = None
         self._room = MAX_TEXTS
@@ -119,7 +121,7 @@ class _Builder:
         for event in recording.events:
             self._event(event)
         end = recording.events[-1].at if recording.events else 0.0
-        for source in list(self._rests):
+        for source in SOURCES:
             self._last_line(end, source)
         for call in self._calls:
             if call.state == "open":
@@ -130,8 +132,7 @@ class _Builder:
     def _event(self, event: Event) -> None:
         match event:
             case Data(at, source, data):
-                *lines, self._rests[source] = (self._rests.get(source, b"") + data).split(b"\n")
-                for line in lines:
+                for line in self._streams[source].feed(data):
                     self._line(at, source, line)
             case Eof(at, source):
                 self._last_line(at, source)
@@ -158,7 +159,7 @@ class _Builder:
         return line
 
     def _last_line(self, at: float, source: Source) -> None:
-        self._line(at, source, self._rests.pop(source, b""), whole=False)
+        self._line(at, source, self._streams[source].rest(), whole=False)
 
     def _line(self, at: float, source: Source, raw: bytes, *, whole: bool = True) -> None:
         text = raw.decode(errors="backslashreplace")
@@ -246,7 +247,11 @@ class _Builder:
 
 def _into_lanes(calls: list[Call], end: float) -> None:
     """Give each call the first lane that is free when it starts."""
-    busy: list[float] = []
+    busy: list[tuple[float, int]] = []
+    free: list[int] = []
     for call in calls:
-        call.lane = next((lane for lane, until in enumerate(busy) if until <= call.start), len(busy))
-        busy[call.lane : call.lane + 1] = [end if call.end is None else call.end]
+        while busy and busy[0][0] <= call.start:
+            heappush(free, heappop(busy)[1])
+        # Lanes are busy or free, so their sum is how many there are.
+        call.lane = heappop(free) if free else len(busy)
+        heappush(busy, (end if call.end is None else call.end, call.lane))
