@@ -1,11 +1,15 @@
 # Invariant: whatever a server prints, cut however, a client says the same and raises nothing. Once the exit is seen,
-# each operation it took was settled once and `Retired` is its last word. Of the first byte of the input, bit 0 is the
-# posture, bit 1 the version with batches, bit 2 whether the handshake is done; the second byte is the size of a cut.
+# each operation it took was settled once and `Retired` is its last word. What it writes is whole lines of ASCII JSON,
+# and what it says can be shown. Of the first byte of the input, bit 0 is the posture, bit 1 the version with batches,
+# bit 2 whether the handshake is done, bit 3 whether the server stopped reading, bit 4 whether the client is being shut
+# down; the second byte is the size of a cut.
 """A whole connection: chunking is invisible, and everything is settled."""
 
 from __future__ import annotations
 
-from sansio_mcp import Client, Life, Options, Output, Posture, Retired, Settle, Write
+from sansio_mcp import Client, Life, McpError, Options, Output, Posture, Retired, Settle, Write
+from sansio_mcp.errors import CorruptionReport
+from sansio_mcp.jsontext import parse
 
 _HANDSHAKE = b'{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"%s","capabilities":{"tools":{}}}}\n'
 
@@ -21,6 +25,10 @@ def _started(flags: int) -> Client:
         client.list_tools(0.0)
         client.call_tool("t", None, 0.0)
         client.ping(0.0)
+    if flags & 8:
+        client.write_failed("EPIPE", 0.0)
+    if flags & 16:
+        client.shutdown(0.0)
     return client
 
 
@@ -56,6 +64,13 @@ def check(data: bytes) -> None:
     assert _outputs(flags, stream, size) == whole
     assert _outputs(flags, stream, 1) == whole
     settled = [output.call_id for output in whole if isinstance(output, Settle)]
-    assert sorted(settled) == ([1, 2, 3, 4] if flags & 4 else [1])
+    asked = (4 if flags & 4 else 1) + (flags >> 4 & 1)
+    assert sorted(settled) == list(range(1, asked + 1))
     assert isinstance(whole[-1], Retired)
-    assert all(str(output).isprintable() for output in whole)
+    for output in whole:
+        assert str(output).isprintable()
+        if isinstance(output, Settle) and isinstance(output.outcome, McpError):
+            assert str(output.outcome).isprintable()
+        if isinstance(output, Write):
+            assert output.data.isascii()
+            assert not any(isinstance(parse(frame), CorruptionReport) for frame in output.data[:-1].split(b"\n"))

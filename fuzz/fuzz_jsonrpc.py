@@ -1,12 +1,22 @@
 # Invariant: any line is a message, a batch of them or a fault that can be shown. With batches the members of an array
-# are judged as lines of their own would be; without them an array is a fault. What is answered is one line of ASCII.
+# are judged as lines of their own would be; without them, or with too many members, an array is a fault. What is
+# answered is one line of ASCII.
 """Lines to messages: total, and the same for a member as for a line."""
 
 from __future__ import annotations
 
 from sansio_mcp import jsontext, protocol
 from sansio_mcp.errors import BadMessage, CorruptionReport, MalformedMessage
-from sansio_mcp.jsonrpc import Batch, ErrorWithoutId, Notification, Response, ServerRequest, decode, recover_id
+from sansio_mcp.jsonrpc import (
+    MAX_BATCH_MEMBERS,
+    Batch,
+    ErrorWithoutId,
+    Notification,
+    Response,
+    ServerRequest,
+    decode,
+    recover_id,
+)
 
 
 def check(data: bytes) -> None:
@@ -25,6 +35,9 @@ def check(data: bytes) -> None:
             assert str(report).isprintable()
             assert known_id == known
             assert message == batched
+        case BadMessage() if isinstance(value := jsontext.parse(data), list):
+            assert not 0 < len(value) <= MAX_BATCH_MEMBERS
+            assert isinstance(message, BadMessage)
         case _:
             assert repr(message) == repr(batched)
     match message:

@@ -109,11 +109,22 @@ def check_parsed(shape: Shape) -> None:
 
 
 def _listed(schema: JsonValue) -> list[JsonValue]:
-    """Return the first values that the schema allows as far as its enum or const is asked."""
+    """Return the first values that the schema allows as far as its enum or const is asked.
+
+    Not among them are lists and objects where another keyword may rule them out.
+    """
     if not isinstance(schema, dict):
         return []
     values = schema.get("enum", [schema["const"]] if "const" in schema else [])
-    return values[:MAX_VALUES] if isinstance(values, list) else []
+    if not isinstance(values, list):
+        return []
+    beside = {key: value for key, value in schema.items() if key not in ("enum", "const", "title", "description")}
+    return [
+        value
+        for value in values[:MAX_VALUES]
+        if not isinstance(value, list | dict)
+        or beside in ({}, {"type": "array" if isinstance(value, list) else "object"})
+    ]
 
 
 def check(data: bytes) -> None:

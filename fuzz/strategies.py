@@ -1,108 +1,52 @@
 """Hypothesis strategies for what a server may send, right and wrong.
 
-They draw plain data: JSON values, listings, messages as dicts, and lines and streams as bytes. All shrink towards the
-small and the right: the first choice of each is what a good server sends.
+They draw plain data: JSON values, listings, messages as dicts, and lines and streams as bytes. All shrink to the small
+and, but for those that draw only what is wrong, to the right: the simplest of each is what a good server sends.
 """
 
 from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
 
-Json: TypeAlias = Any
+from fuzz.values import Json, damaged, deep_values, json_texts, json_values, short, texts
+
+__all__ = [
+    "Json",
+    "add_a_keyword",
+    "break_one_thing",
+    "chunkings",
+    "damaged",
+    "deep_values",
+    "descriptions",
+    "envelopes",
+    "hostile_schemas",
+    "ids",
+    "json_texts",
+    "json_values",
+    "lines",
+    "listings",
+    "mutated_listings",
+    "objects",
+    "pages",
+    "recorded_listings",
+    "schemas",
+    "streams",
+    "texts",
+    "tool_names",
+    "tools",
+    "values_of",
+    "wrong_envelopes",
+    "wrong_tools",
+]
 
 _RECORDED = Path(__file__).resolve().parents[2] / "shared" / "corpus" / "real"
 
-# Each has cost somebody a day: reserved words, special members, look-alikes, ends of literals, hidden characters.
-NASTY_TEXTS = (
-    "class", "None", "fn", "options", "self", "__init__", "__proto__", "Calls", "t_", "send_1a2b3c4d", "a-b", "a.b",
-    '"', '"""', "'", "\\", "\\n", "*/", "-->", "`", "${x}", "{x}", "%s", "@external", ">>> 1", ".. raw::",
-    "\n", "\r", "\x00", "\x1b[2J", "\x85", "\u2028", "\u202e", "\u200b", "\ufeff", "\u00ad", "\u2800", "\u0378",
-    "\uff43lass", "\ufb01le", "s\u0435nd", "e\u0301", "\U0001f6a2", "\U000e0041", "../x", " ", "",
-)  # fmt: skip
 
-NASTY_NUMBERS = (
-    0, -1, 2**31, 2**53 + 1, 2**63 - 1, 2**63, -(2**63) - 1, 2**64 - 1, 2**64, 10**400,
-    -0.0, 0.1, 5e-324, 1.7976931348623157e308,
-)  # fmt: skip
-
-# JSON text that parsers of other languages take, and this one must not.
-WRONG_JSON = (
-    "NaN", "-Infinity", "1e999", "01", "+1", "1_0", "0x1", "[1,]", "{'a':1}", '{"a":1,"a":2}', '"\\ud800"', '"\\x41"',
-    '"\x01"', "// x\n1", "None", "\ufeff1", "1 2", "[" * 257 + "]" * 257, "9" * 4301, "", "[", '"',
-)  # fmt: skip
-
-
-@cache
-def texts() -> st.SearchStrategy[str]:
-    """Draw text without lone surrogates: plain words, nasty texts, any text, and two of these joined."""
-    words = st.text("abcxyz_", min_size=1, max_size=8)
-    any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
-    part = words | st.sampled_from(NASTY_TEXTS) | any_text
-    return part | st.tuples(part, part).map("".join)
-
-
-@cache
-def json_values(max_leaves: int = 20) -> st.SearchStrategy[Json]:
-    """Draw a value that JSON can hold: small and plain ones, numbers at every edge, odd keys, up to 8 levels."""
-    numbers = st.integers() | st.sampled_from(NASTY_NUMBERS) | st.floats(allow_nan=False, allow_infinity=False)
-    leaves = st.none() | st.booleans() | numbers | texts()
-    return st.recursive(
-        leaves,
-        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts(), inner, max_size=4),
-        max_leaves=max_leaves,
-    )
-
-
-def deep_values(max_depth: int = 300) -> st.SearchStrategy[Json]:
-    """Draw a leaf within up to `max_depth` containers, of one kind or of both in turn."""
-
-    def nested(depth: int, kinds: Sequence[bool], leaf: Json) -> Json:
-        for level in range(depth):
-            leaf = [leaf] if kinds[level % len(kinds)] else {"a": leaf}
-        return leaf
-
-    kinds = st.lists(st.booleans(), min_size=1, max_size=3)
-    return st.builds(nested, st.integers(0, max_depth), kinds, st.none() | st.integers() | st.just({}))
-
-
-@cache
-def json_texts() -> st.SearchStrategy[bytes]:
-    """Draw JSON text: right, with blanks and escapes or without, or with one piece that is not JSON, or cut off."""
-    written = st.builds(
-        lambda value, indent, plain: json.dumps(value, indent=indent, ensure_ascii=plain).encode(),
-        json_values() | deep_values(),
-        st.sampled_from((None, 1)),
-        st.booleans(),
-    )
-    wrong = st.sampled_from(WRONG_JSON).map(str.encode)
-    around = st.sampled_from((b"%b", b"[%b]", b'{"a":%b}', b'{"a":[0,%b]}'))
-    spoiled = st.builds(lambda frame, piece: frame.replace(b"%b", piece), around, wrong)
-    return written | spoiled | damaged(written)
-
-
-def damaged(whole: st.SearchStrategy[bytes]) -> st.SearchStrategy[bytes]:
-    """Draw bytes with a few of them cut out, doubled, or replaced, or with the rest cut off."""
-
-    def damage(data: bytes, cuts: list[tuple[int, int, bytes]]) -> bytes:
-        for start, size, piece in cuts:
-            at = start % (len(data) + 1)
-            data = data[:at] + piece + data[at + size :]
-        return data
-
-    pieces = st.sampled_from((b"", b"\x00", b"\n", b'"', b"\\", b"{", b"]", b",", b"\xff", b"\xed\xa0\x80", b"\r\n"))
-    sizes = st.sampled_from((1, 0, 2, 2**30))
-    cuts = st.lists(st.tuples(st.integers(0, 10_000), sizes, pieces), min_size=1, max_size=3)
-    return st.builds(damage, whole, cuts)
-
-
-@cache
+@short
 def tool_names() -> st.SearchStrategy[str]:
     """Draw a name as servers choose them (`list_berths`, `listBerths`, `harbor.list-berths`), or as attackers do."""
     words = st.text("abcdefgh", min_size=1, max_size=6)
@@ -112,7 +56,7 @@ def tool_names() -> st.SearchStrategy[str]:
     return usual | words.map(str.title) | texts().filter(bool) | st.integers(60, 70).map("n".__mul__)
 
 
-@cache
+@short
 def descriptions() -> st.SearchStrategy[str]:
     """Draw a sentence or two, or what would end a comment, forge a line, or go on for ever."""
     sentence = st.lists(st.text("abcdefgh", min_size=1, max_size=7), min_size=1, max_size=12).map(
@@ -120,16 +64,17 @@ def descriptions() -> st.SearchStrategy[str]:
     )
     forged = st.sampled_from(("\nevil(path: str)  # Safe.", "\n\n# Trusted:", '"""\nimport os\n"""', "\n| note", "\\"))
     return (
-        sentence
+        st.just("Ahoy.")
+        | sentence
         | st.builds(lambda *parts: "".join(parts), sentence, forged, texts())
         | texts()
         | texts().map(lambda text: text * 300)
     )
 
 
-@cache
+@short
 def schemas() -> st.SearchStrategy[Json]:
-    """Draw a JSON Schema as servers write them: objects of scalars, lists, enums, choices with null, nested objects."""
+    """Draw a JSON Schema as servers write them: scalars, enums, lists, fixed items, choices with null, and objects."""
     note: st.SearchStrategy[Json] = st.just({}) | descriptions().map(lambda said: {"description": said})
     scalar = st.sampled_from(("string", "integer", "number", "boolean")).map(lambda kind: {"type": kind})
     enum = st.lists(texts() | st.integers(-9, 9), min_size=1, max_size=4).map(lambda values: {"enum": values})
@@ -138,7 +83,9 @@ def schemas() -> st.SearchStrategy[Json]:
     def grow(inner: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
         nullable = inner.map(lambda schema: {"anyOf": [schema, {"type": "null"}]})
         items = inner.map(lambda schema: {"type": "array", "items": schema})
-        return items | nullable | objects(inner)
+        several = st.lists(inner, min_size=1, max_size=3)
+        fixed = several.map(lambda each: {"type": "array", "prefixItems": each, "items": False, "minItems": len(each)})
+        return items | nullable | objects(inner) | fixed
 
     return st.recursive(leaf, grow, max_leaves=8)
 
@@ -157,20 +104,30 @@ def objects(inner: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
     )
 
 
-def values_of(schema: Json) -> st.SearchStrategy[Json]:
-    """Draw a value that one of `schemas` allows: with members that nobody declared, and without those optional."""
+def values_of(schema: Json, *, plain: bool = False) -> st.SearchStrategy[Json]:
+    """Draw a value that one of `schemas` allows: with members that nobody declared, and without those optional.
+
+    With `plain` it is what Python's types allow too: only declared members, no integer that is written as a float, and
+    a tuple for fixed items.
+    """
     if "enum" in schema:
         return st.sampled_from(schema["enum"])
     if "anyOf" in schema:
-        return st.one_of([values_of(branch) for branch in schema["anyOf"]])
+        return st.one_of([values_of(branch, plain=plain) for branch in schema["anyOf"]])
     match schema["type"]:
+        case "array" if "prefixItems" in schema:
+            items = st.tuples(*(values_of(each, plain=plain) for each in schema["prefixItems"]))
+            return items if plain else items.map(list)
         case "array":
-            return st.lists(values_of(schema["items"]), max_size=3)
+            return st.lists(values_of(schema["items"], plain=plain), max_size=3)
         case "object":
-            members = {name: values_of(member) for name, member in schema["properties"].items()}
+            members = {name: values_of(member, plain=plain) for name, member in schema["properties"].items()}
             required = {name: members.pop(name) for name in schema["required"]}
             record = st.fixed_dictionaries(required, optional=members)
-            return record | st.builds(lambda extra, known: {**extra, **known}, st.just({"undeclared": [1]}), record)
+            more = st.builds(lambda extra, known: {**extra, **known}, st.just({"undeclared": [1]}), record)
+            return record if plain else record | more
+        case "integer" if plain:
+            return st.integers()
         case kind:
             return _SCALARS[kind]
 
@@ -191,7 +148,7 @@ KEYWORDS = (
 )  # fmt: skip
 
 
-@cache
+@short
 def hostile_schemas() -> st.SearchStrategy[Json]:
     """Draw what an attacker calls a schema: keywords with values of any kind, references in circles, or no schema."""
     pointers = st.sampled_from(
@@ -207,7 +164,24 @@ def hostile_schemas() -> st.SearchStrategy[Json]:
     return st.recursive(schemas() | st.booleans() | pointers.map(lambda to: {"$ref": to}), grow, max_leaves=8)
 
 
-@cache
+def add_a_keyword(schema: Json) -> st.SearchStrategy[Json]:
+    """Draw `schema` with one keyword added or overwritten, anywhere in it: most that a value meets stands as it was."""
+
+    def added(place: tuple[Json, ...], keyword: str, value: Json) -> Json:
+        whole = copy.deepcopy(schema)
+        found = whole
+        for step in place:
+            found = found[step]
+        found[keyword] = value
+        return whole
+
+    places = [place for place, value in _places(schema) if isinstance(value, dict)]
+    several = st.lists(schemas(), max_size=3) | st.dictionaries(st.sampled_from(("a", "b")), schemas(), max_size=2)
+    values = schemas() | several | hostile_schemas() | json_values(3)
+    return st.builds(added, st.sampled_from(places), st.sampled_from(KEYWORDS), values)
+
+
+@short
 def tools() -> st.SearchStrategy[Json]:
     """Draw one entry of a listing: a name, a schema, and often a description, a title or a result schema."""
     optional = {"description": descriptions(), "title": texts(), "outputSchema": objects(schemas())}
@@ -215,7 +189,7 @@ def tools() -> st.SearchStrategy[Json]:
     return st.fixed_dictionaries(required, optional=optional)
 
 
-@cache
+@short
 def wrong_tools() -> st.SearchStrategy[Json]:
     """Draw an entry that is none, or that lacks a member, or has one of another kind."""
     wrong = st.builds(
@@ -230,14 +204,14 @@ def wrong_tools() -> st.SearchStrategy[Json]:
     return lacking | wrong | json_values(3)
 
 
-@cache
+@short
 def pages() -> st.SearchStrategy[Json]:
     """Draw the result of `tools/list`: tools, with a cursor or without, sometimes with a wrong one among them."""
     entries = st.lists(tools(), max_size=4) | st.lists(tools() | wrong_tools(), max_size=4)
     return st.fixed_dictionaries({"tools": entries}, optional={"nextCursor": texts() | json_values(2)})
 
 
-@cache
+@short
 def listings() -> st.SearchStrategy[list[Json]]:
     """Draw the pages of a whole listing: each but the last has a cursor, sometimes the same one or that of the last."""
     cursors = st.sampled_from(("1", "2", "3", ""))
@@ -288,31 +262,32 @@ def break_one_thing(value: Json) -> st.SearchStrategy[Json]:
                 parent[key] = moved
         return whole
 
+    places = [place for place, _ in _places(value) if place]
     how = st.sampled_from(("replace", "drop", "double"))
-    return st.builds(broken, st.sampled_from(list(_places(value))), how, json_values(5) | hostile_schemas(), texts())
+    return st.builds(broken, st.sampled_from(places), how, json_values(5) | hostile_schemas(), texts())
 
 
-def _places(value: Json) -> list[tuple[Json, ...]]:
-    found: list[tuple[Json, ...]] = []
+def _places(value: Json) -> list[tuple[tuple[Json, ...], Json]]:
+    """Return the paths to `value` and to all that is in it, each with what is there."""
+    found: list[tuple[tuple[Json, ...], Json]] = []
     waiting: list[tuple[tuple[Json, ...], Json]] = [((), value)]
     while waiting:
         place, current = waiting.pop()
+        found.append((place, current))
         steps = (
             current.items() if isinstance(current, dict) else enumerate(current) if isinstance(current, list) else ()
         )
-        for step, inner in steps:
-            found.append((*place, step))
-            waiting.append(((*place, step), inner))
+        waiting += [((*place, step), inner) for step, inner in steps]
     return found
 
 
-@cache
+@short
 def ids() -> st.SearchStrategy[Json]:
     """Draw an id: those that a client has in flight first, then others, then what is none."""
     return st.integers(1, 4) | st.integers() | texts() | st.sampled_from((None, True, 1.0, [1], {}, 2**70))
 
 
-@cache
+@short
 def envelopes() -> st.SearchStrategy[Json]:
     """Draw a message that is right: an answer, an error, a request, or a notification."""
     head = {"jsonrpc": st.just("2.0")}
@@ -328,7 +303,7 @@ def envelopes() -> st.SearchStrategy[Json]:
     )
 
 
-@cache
+@short
 def wrong_envelopes() -> st.SearchStrategy[Json]:
     """Draw a message that is slightly wrong: one member of another kind, missing, or of another kind of message."""
     members: dict[str, st.SearchStrategy[Json]] = {
@@ -347,15 +322,16 @@ def wrong_envelopes() -> st.SearchStrategy[Json]:
     return lacking | other | json_values(4)
 
 
-@cache
+@short
 def lines() -> st.SearchStrategy[bytes]:
     """Draw a line without its end: a message, right or slightly wrong, in JSON that is right or slightly wrong."""
     written = (envelopes() | wrong_envelopes()).map(lambda message: json.dumps(message).encode())
     batches = st.lists(envelopes() | wrong_envelopes(), max_size=3).map(lambda batch: json.dumps(batch).encode())
-    return written | damaged(written) | batches | json_texts()
+    right = st.just(b'{"jsonrpc":"2.0","method":"ping"}')
+    return right | written | damaged(written) | batches | json_texts()
 
 
-@cache
+@short
 def streams() -> st.SearchStrategy[bytes]:
     """Draw what a server writes: lines with LF, CR LF, or no end, and banners, blanks, marks and noise between them."""
     noise = st.sampled_from(

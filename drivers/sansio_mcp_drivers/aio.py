@@ -60,13 +60,9 @@ class Server(AsyncServer):
         if getattr(self, "_loop", loop) is not loop:
             raise LocalProtocolError("the server belongs to another event loop, the one in which it was connected")
         call_id = begin(asked)
-        settled: asyncio.Future[Settle] = loop.create_future()
-        self._waiting[call_id] = settled
+        settled = self._waiting[call_id] = loop.create_future()
         try:
-            if self._client.in_flight > 1:
-                self._pump_soon()
-            else:
-                self._pump()
+            self._pump_soon()
             return (await settled).unwrap()
         except McpError:
             raise
@@ -77,11 +73,10 @@ class Server(AsyncServer):
             raise
 
     def _pump_soon(self) -> None:
-        """Have what many tasks ask for at once written at once, where others wait for answers already.
-
-        The system call is a third of what a call costs.
-        """
-        if not self._awaits_pump:
+        """Write together what many tasks ask for at once, because each system call is a tenth of a call's cost."""
+        if self._client.in_flight <= 1:
+            self._pump()
+        elif not self._awaits_pump:
             self._awaits_pump = True
             self._loop.call_soon(self._pump)
 

@@ -17,7 +17,9 @@ def type_errors(sources: Mapping[str, str]) -> str:
         for name, source in sources.items():
             (Path(folder) / f"{name}.py").write_text(source, encoding="utf-8")
         files = [str(Path(folder) / f"{name}.py") for name in sources]
-        out, err, status = run(["--strict", "--no-error-summary", "--config-file", "", "--cache-dir", folder, *files])
+        out, err, status = run(
+            ["--strict", "--pretty", "--no-error-summary", "--config-file", "", "--cache-dir", folder, *files]
+        )
         return f"{out}{err}" if status else ""
 
 

@@ -111,6 +111,12 @@ ANSWERS = {
     "deep_nesting": Answer(
         CALL, _said("[" * 100_000 + "]" * 100_000), "nests 100,000 levels", "refuse it and survive, without recursion"
     ),
+    "container_bomb": Answer(
+        CALL,
+        _result('{"content":[],"structuredContent":{"a":[' + ",".join(["[]"] * 100_000) + "]}}"),
+        "gives 100,000 empty arrays, each of which takes far more than its two bytes",
+        "take it in a bounded multiple of the text's size, or refuse by a named cap",
+    ),
     "deep_but_legal": Answer(
         CALL,
         _result('{"content":[],"structuredContent":{"a":' + "[" * 200 + "]" * 200 + "}}"),

@@ -5,16 +5,18 @@ from __future__ import annotations
 import ast
 import contextlib
 import json
+import warnings
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from fuzz import strategies
 from fuzz.fuzz_codegen import made_or_refused
 from sansio_mcp.codegen import Generated, Target
+from sansio_mcp.names import mangle_label
 from sansio_mcp.protocol import ToolsPage, decode_tools_page
 
 CORPUS = Path(__file__).parents[2] / "fuzz" / "corpus"
@@ -80,6 +82,28 @@ def test_a_value_that_a_hostile_schema_allows_fits_the_shape(data: st.DataObject
     shapes.compare(*data.draw(shapes.with_some_value(strategies.hostile_schemas())))
 
 
+@quick
+@given(st.data())
+def test_a_value_that_a_schema_still_allows_with_one_thing_wrong_in_it_fits_the_shape(data: st.DataObject) -> None:
+    pytest.importorskip("jsonschema")
+    from fuzz.differential import shapes  # noqa: PLC0415
+
+    schema = data.draw(strategies.schemas())
+    wrong = data.draw(strategies.add_a_keyword(schema) | strategies.break_one_thing(schema))
+    shapes.compare(wrong, data.draw(strategies.values_of(schema)))
+
+
+def test_no_reference_of_an_attacker_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("jsonschema")
+    from fuzz.differential import shapes  # noqa: PLC0415
+
+    opened: list[object] = []
+    monkeypatch.setattr("urllib.request.urlopen", opened.append)
+    with warnings.catch_warnings(action="ignore"):
+        shapes.compare({"$ref": "file:///etc/passwd"}, None)
+    assert opened == []
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_a_value_that_a_stored_schema_allows_fits_the_shape(data: st.DataObject) -> None:
@@ -113,6 +137,76 @@ def test_generated_python_is_clean_to_the_type_checker() -> None:
     from fuzz.differential import generated  # noqa: PLC0415
 
     assert generated.type_errors({name: made.source for name, made in stored("python").items()}) == ""
+
+
+def gathered(drawn: st.SearchStrategy[str | None], count: int) -> dict[str, str]:
+    """Return so many drawn modules, the same ones each time: the checker costs seconds a run, and little a module."""
+    found: dict[str, str] = {}
+
+    @settings(
+        max_examples=count,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(drawn)
+    def gather(source: str | None) -> None:
+        if source is not None:
+            found[f"drawn_{len(found)}"] = source
+
+    gather()
+    return found
+
+
+def python_of(entries: list[Any]) -> str | None:
+    page = decode_tools_page({"tools": entries}, lenient=True)
+    made = made_or_refused(page.tools, "python") if isinstance(page, ToolsPage) else None
+    return made.source if made else None
+
+
+def test_python_generated_from_drawn_listings_is_clean_to_the_type_checker() -> None:
+    pytest.importorskip("mypy")
+    from fuzz.differential import generated  # noqa: PLC0415
+
+    sources = gathered(st.lists(strategies.tools(), min_size=1, max_size=5).map(python_of), 80)
+    assert len(sources) > 40
+    assert generated.type_errors(sources) == ""
+
+
+def called(schema: Any, arguments: dict[str, Any]) -> str | None:
+    """Return the module of one tool and a line that calls it, None where it is one that takes its arguments whole."""
+    source = python_of([{"name": "t", "inputSchema": schema}])
+    if source is None or "which 0 take their arguments as one value" not in source:
+        return None
+    words = ", ".join(f"{mangle_label(name)}={value!r}" for name, value in arguments.items())
+    return f"{source}\n\nCalls.t({words})\n"
+
+
+def test_drawn_arguments_are_what_the_type_checker_expects() -> None:
+    pytest.importorskip("mypy")
+    from fuzz.differential import generated  # noqa: PLC0415
+
+    calls = strategies.objects(strategies.schemas()).flatmap(
+        lambda schema: strategies.values_of(schema, plain=True).map(lambda value: called(schema, value))
+    )
+    sources = gathered(calls, 80)
+    assert len(sources) > 40
+    assert generated.type_errors(sources) == ""
+
+
+def test_an_argument_that_the_schema_does_not_allow_is_an_error_to_the_type_checker() -> None:
+    pytest.importorskip("mypy")
+    from fuzz.differential import generated  # noqa: PLC0415
+
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    right, wrong = called(schema, {"a": 1}), called(schema, {"a": "1"})
+    assert right is not None
+    assert wrong is not None
+    errors = generated.type_errors({"right": right, "wrong": wrong})
+    assert "wrong.py" in errors
+    assert "right.py" not in errors
 
 
 def test_generated_gleam_has_no_error_in_the_grammar() -> None:

@@ -54,6 +54,7 @@ FIRST_ERRORS = {
         right answers_ahead byte_by_byte list_changed_loop unwanted_requests ignores_eof ignores_eof_and_term
         floods_at_term child_holds_stdout child_ignores_term child_escapes fork_crowd stderr_flood handshake_twice
         giant_instructions content_unknown answers_twice deep_but_legal unicode_line_ends crlf tool_twice listing_giant
+        container_bomb
     """,
     ("CallTimedOut", "CallTimedOut"): """
         answers_too_late slow_loris half_a_line blank_flood notification_flood progress_flood unknown_answer_flood
@@ -93,9 +94,6 @@ FIRST_ERRORS = {
 EXPECTED = {name: errors for errors, names in FIRST_ERRORS.items() for name in names.split()}
 RACES = {"answers_before_asked", "closes_stdin", "goes_to_the_background"}
 SUCCESSES = {"Server", "ToolListing", "CallToolResult", "Pong", "Exited"}
-
-# The one scenario whose child nobody but itself can end.
-ESCAPES = {"child_escapes"}
 
 
 def command(name: str) -> list[str]:
@@ -137,7 +135,9 @@ def wait(server: blocking.Server | threads.Server) -> tuple[Base, list[str]]:
 
 def wait_async(server: aio.Server) -> tuple[Base, list[str]]:
     async def main() -> list[str]:
-        return [await came_to_async(operation) for operation in operations(server)]
+        came = [await came_to_async(operation) for operation in operations(server)]
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        return came
 
     return server, asyncio.run(main())
 
@@ -214,9 +214,8 @@ def test_every_driver_survives(name: str) -> None:
     assert took < SECONDS
     assert threading.active_count() == running
     assert descriptors() == before
-    if name not in ESCAPES:
-        with pytest.raises(ChildProcessError):
-            os.waitpid(-1, os.WNOHANG)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
 
 
 def test_there_is_an_expectation_for_each_scenario() -> None:

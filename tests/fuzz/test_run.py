@@ -18,6 +18,31 @@ def test_a_blind_search_passes_where_nothing_is_broken(capsys: pytest.CaptureFix
     assert "inputs, changed blindly" in capsys.readouterr().out
 
 
+# As many as take a second or two; more are for the command itself, as fuzz/README.md says.
+RUNS = 2000
+
+
+@pytest.mark.parametrize("target", run.TARGETS)
+def test_a_short_search_that_is_the_same_each_time_breaks_nothing(
+    target: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run.blind(target, 100, RUNS, seed=6)
+    assert f"{RUNS} inputs" in capsys.readouterr().out
+
+
+def test_a_search_with_a_seed_is_the_same_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[bytes] = []
+    monkeypatch.setattr(fuzz_stdio, "check", seen.append)
+    for seed in (6, 6, 7):
+        run.blind("stdio", 60, 50, seed)
+    assert len(seen) == 150
+    assert seen[:50] == seen[50:100] != seen[100:]
+
+
+def test_the_words_of_a_search_are_read_as_libfuzzer_does() -> None:
+    assert {b'"id":3', b"\xff", b"\r\n", b"\\ud800", b'"""'} <= set(run.words())
+
+
 def test_a_blind_search_keeps_what_is_broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def check(data: bytes) -> None:
         assert b"\r" not in data
