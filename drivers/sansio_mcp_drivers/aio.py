@@ -56,11 +56,11 @@ class Server(AsyncServer):
             self._places.release()
 
     async def _wait(self, begin: Callable[[float], CallId], asked: float) -> Outcome:
-        loop = asyncio.get_running_loop()
-        if getattr(self, "_loop", loop) is not loop:
+        if getattr(self, "_loop", loop := asyncio.get_running_loop()) is not loop:
             raise LocalProtocolError("the server belongs to another event loop, the one in which it was connected")
         call_id = begin(asked)
-        settled = self._waiting[call_id] = loop.create_future()
+        settled: asyncio.Future[Settle] = loop.create_future()
+        self._waiting[call_id] = settled
         try:
             self._pump_soon()
             return (await settled).unwrap()
