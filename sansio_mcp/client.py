@@ -396,5 +396,6 @@ def _require(value: object, kind: type[object], name: str) -> None:
 
 def _obituary(status: int, last_words: str) -> str:
     how = f"was ended by signal {-status}" if status < 0 else f"exited with status {status}"
-    words = excerpt(last_words.strip()[-LAST_WORDS_CODE_POINTS:], LAST_WORDS_CODE_POINTS)
+    # Logs are laid out for a terminal, with lines and columns that one line of an error has no use for.
+    words = excerpt(" ".join(last_words.split())[-LAST_WORDS_CODE_POINTS:], LAST_WORDS_CODE_POINTS)
     return f"the server {how}" + (f"; its last words: {words}" if words else "")

@@ -139,6 +139,9 @@ class HandshakeFailed(StartError):
     error: ClientError
 
     def __str__(self) -> str:
+        if isinstance(self.error, CallTimedOut):
+            waited = f"no answer within {self.error.after:g} s"
+            return f"the handshake failed: {waited}; Options.handshake_timeout gives a slow server longer"
         return f"the handshake failed: {self.error}"
 
 

@@ -18,6 +18,8 @@ from sansio_mcp.outputs import CallId, Outcome, Settle
 from .async_face import AsyncServer, Connecting
 from .base import Settings
 
+__all__ = ["Connecting", "Server", "Settings", "connect", "prepare"]
+
 
 class Server(AsyncServer):
     """One server, parked until `connect`, for any number of tasks of one event loop. Any of them may end it.
@@ -93,11 +95,8 @@ class Server(AsyncServer):
         self._loop = asyncio.get_running_loop()
         super()._open()
         process = self.process
-        for descriptor, act in (
-            (process.stdout, self._read),
-            (process.stderr, process.read_stderr),
-            (process.exit, self._watch),
-        ):
+        acts = {process.stdout: self._read, process.stderr: process.read_stderr, process.exit: self._watch}
+        for descriptor, act in acts.items():
             if descriptor is not None:
                 self._readers.add(descriptor)
                 self._loop.add_reader(descriptor, self._ready, descriptor, act)

@@ -64,6 +64,11 @@ class Base:
         self.anomalies: deque[outputs.Anomaly] = deque(maxlen=self._client.options.max_anomalies)
         """What the server did wrong without ending the connection."""
 
+    def __repr__(self) -> str:
+        # The arguments are left out, because people put keys there.
+        state = self.evidence or self._client.life.name.lower()
+        return f"<{type(self).__module__}.{type(self).__name__} {self.process.program!r}, {state}>"
+
     @property
     def evidence(self) -> Evidence | McpError | None:
         """How the connection ended; None while the end was not seen."""
@@ -110,8 +115,8 @@ class Base:
             for fact in facts:
                 fact()
             self._carry_out()
-        except BaseException:
-            self._client.kill(monotonic(), "the caller was interrupted in the middle of a message")
+        except BaseException as error:
+            self._client.kill(monotonic(), f"the caller was interrupted in the middle of a message: {error!r}")
             self._carry_out()
             with suppress(LocalProtocolError):  # Unless the client waits in vain to hear of an opening.
                 if self.process.pid is None:

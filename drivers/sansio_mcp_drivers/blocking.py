@@ -1,7 +1,8 @@
 """The driver for synchronous code: a client and its process, in a loop that the caller runs for the length of a call.
 
 There is no thread and no event loop, so it works in any thread, in a notebook and below a running event loop, which it
-holds up. Nothing happens between calls: a server that is left alone for long wants `poll`. One thread at a time.
+holds up. Nothing happens between calls: a server that is left alone for long wants `poll`. One thread at a time: what
+another one asks for meanwhile is refused.
 """
 
 from __future__ import annotations
@@ -9,14 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
+from threading import RLock
 from time import monotonic
 from typing import Unpack
 
+from sansio_mcp.errors import LocalProtocolError
 from sansio_mcp.options import seconds
 from sansio_mcp.outputs import CallId, Outcome, Settle
 
 from .base import Settings
 from .sync_face import SyncServer
+
+__all__ = ["Server", "Settings", "connect", "prepare"]
 
 
 class Server(SyncServer):
@@ -30,33 +35,54 @@ class Server(SyncServer):
     def __init__(self, command: Sequence[str], **settings: Unpack[Settings]) -> None:
         super().__init__(command, **settings)
         self._settled: dict[CallId, Settle] = {}
+        self._turns = RLock()
 
     def poll(self, timeout: float = 0.0) -> None:
         """Attend to the server for `timeout` seconds: answer its pings, take its stderr, see its exit.
 
         Raises:
-            LocalProtocolError: the timeout is out of range.
+            LocalProtocolError: the timeout is out of range, or another thread uses the server.
         """
         until = monotonic() + seconds(timeout, "timeout", zero=True)
-        self._pump()
-        while self.evidence is None:
-            self._turn(until)
-            if monotonic() >= until:
-                break
+        self._enter()
+        try:
+            self._pump()
+            while self.evidence is None:
+                self._turn(until)
+                if monotonic() >= until:
+                    break
+        finally:
+            self._turns.release()
 
     def _ask(self, begin: Callable[[float], CallId], limit: float | None = None) -> Outcome:
         del limit  # One caller always has a place.
-        self._settled.clear()
-        call_id = begin(monotonic())
+        self._enter()
         try:
-            self._pump()
-            while call_id not in self._settled:
-                self._turn(inf)
-        except BaseException:
-            self._client.abandon(call_id, monotonic())
-            self._pump()
-            raise
-        return self._settled.pop(call_id).unwrap()
+            self._settled.clear()
+            call_id = begin(monotonic())
+            try:
+                self._pump()
+                while call_id not in self._settled:
+                    self._turn(inf)
+            except BaseException:
+                self._client.abandon(call_id, monotonic())
+                self._pump()
+                raise
+            return self._settled.pop(call_id).unwrap()
+        finally:
+            self._turns.release()
+
+    def _tell(self, act: Callable[[float], object]) -> None:
+        self._enter()
+        try:
+            super()._tell(act)
+        finally:
+            self._turns.release()
+
+    def _enter(self) -> None:
+        """Begin what one thread does at a time. A signal handler may do it within its own thread."""
+        if not self._turns.acquire(blocking=False):
+            raise LocalProtocolError("another thread uses this server; `sansio_mcp_drivers.threads` serves many")
 
     def _turn(self, until: float) -> None:
         """Wait until there is something to do, at most until a point in time, and do it."""

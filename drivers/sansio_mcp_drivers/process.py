@@ -120,6 +120,11 @@ class Process:
             raise TransportFailed(_explain(error, launch.argv[0])) from error
 
     @property
+    def program(self) -> str:
+        """What is started, as it was given."""
+        return self._spawn.command
+
+    @property
     def pid(self) -> int | None:
         """The number of the process and of its group; None before the start."""
         return self._popen.pid if self._popen else None

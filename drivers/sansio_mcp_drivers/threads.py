@@ -22,6 +22,8 @@ from sansio_mcp.protocol import CallToolResult
 from .base import Settings
 from .readers import Readers, Waiter
 
+__all__ = ["Server", "Settings", "connect", "prepare"]
+
 T = TypeVar("T")
 
 

@@ -330,6 +330,10 @@ def test_no_witness_is_lost_before_there_is_one(life: Callable[[], Client]) -> N
         ([lambda c: c.exited(0, 0.0), eof()], "the server exited with status 0"),
         ([exited(status=-1), eof()], "the server was ended by signal 1"),
         ([eof(), exited(status=3, last_words="no key\n")], "the server exited with status 3; its last words: no key"),
+        (
+            [exited(status=1, last_words="no\n  k\tey\n"), eof()],
+            "the server exited with status 1; its last words: no k ey",
+        ),
         ([exited(status=-9), tick(0.5)], "the server was ended by signal 9"),
         ([write_failed, exited(status=3), eof()], "the server exited with status 3"),
         ([exited(status=3), shutdown()], "the server exited with status 3"),

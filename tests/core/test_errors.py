@@ -147,6 +147,12 @@ ERRORS: list[tuple[str, McpError, type[McpError], str]] = [
         "the handshake failed: the server exited with status 1",
     ),
     (
+        "handshake without an answer",
+        HandshakeFailed(CallTimedOut(10.0)),
+        StartError,
+        "the handshake failed: no answer within 10 s; Options.handshake_timeout gives a slow server longer",
+    ),
+    (
         "version of the server",
         VersionUnsupported("2099\u202e", ("2025-06-18", "2024-11-05")),
         StartError,

@@ -516,3 +516,34 @@ def test_an_interrupt_that_loses_the_opening_leaves_nothing_waiting(
 def test_to_poll_for_a_time_out_of_range_is_refused(argv: Argv, timeout: float) -> None:
     with blocking.connect(argv(ECHO)) as server, pytest.raises(LocalProtocolError, match="timeout must be at least 0"):
         server.poll(timeout)
+
+
+def test_what_a_second_thread_asks_for_is_refused_and_disturbs_nothing(argv: Argv) -> None:
+    with blocking.connect(
+        argv("handshake(); request = read(); time.sleep(0.5); answer(request, {}); echo()")
+    ) as server:
+        refused: list[Exception] = []
+
+        def meanwhile() -> None:
+            time.sleep(0.1)
+            for act in (server.ping, server.poll, server.kill, server.shutdown):
+                try:
+                    act()
+                except LocalProtocolError as error:
+                    refused.append(error)
+
+        thread = threading.Thread(target=meanwhile)
+        thread.start()
+        server.ping()
+        thread.join(5)
+        assert [str(error).partition(";")[0] for error in refused] == ["another thread uses this server"] * 4
+        server.ping()
+    assert server.evidence == CLEAN
+
+
+def test_a_server_is_shown_without_its_arguments(argv: Argv) -> None:
+    server = blocking.prepare([sys.executable, "--key=secret"])
+    assert repr(server) == f"<sansio_mcp_drivers.blocking.Server {sys.executable!r}, parked>"
+    with blocking.connect(argv(ECHO)) as server:
+        assert repr(server).endswith(", serving>")
+    assert repr(server).endswith(", exited with status 0, nothing left behind>")
