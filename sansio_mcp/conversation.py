@@ -7,6 +7,7 @@ the client's outputs. It never ends the connection by itself: it stops at the li
 from __future__ import annotations
 
 from collections import deque
+from typing import assert_never
 
 from . import jsonrpc, protocol
 from .classes import value
@@ -164,9 +165,10 @@ class Conversation:
                 self._fault(Fault.NOT_JSON, f"{_shown(line)} ({report.subject}: {report.expected})", known_id, line)
             case BadMessage(reason, known_id):
                 self._fault(Fault.NOT_JSONRPC, f"{_shown(line)} ({reason})", known_id, line)
+            case jsonrpc.Notification():
+                pass  # Nothing here waits for one.
             case _:
-                # Notifications: nothing here waits for them.
-                pass
+                assert_never(message)
 
     def _answer(self, wire_id: int, result: JsonValue | jsonrpc.RpcError, size: int) -> None:
         operation = self._awaited.get(wire_id)
@@ -213,7 +215,8 @@ class Conversation:
             self._fail(operation, ResultMalformed(f"{fault.value}: {detail}", raw))
         else:
             self._outputs.append(Anomaly(fault, detail))
-            self._anomalies += verdict is Verdict.SETTLE
+            if verdict is Verdict.SETTLE:
+                self._anomalies += 1
             if self._anomalies > self.options.max_anomalies:
                 reason = f"more than {self.options.max_anomalies} faulty lines, the last {fault.value}: {detail}"
                 self.ending = Ending(reason, Signal.DIE)
