@@ -275,17 +275,15 @@ def decode_tools_page(value: JsonValue, *, lenient: bool = False, first_index: i
         return BadResult(str(fault))
 
 
-def _block(entry: JsonValue, index: int) -> Text | Other:
-    block = entry if isinstance(entry, dict) else _object(entry, f"`content[{index}]`")
+def _other(entry: JsonValue, index: int) -> Other:
+    """Return a block that is no text with words in it."""
+    block = _object(entry, f"`content[{index}]`")
     kind = block.get("type")
     if not isinstance(kind, str):
         raise _BadFieldError(f"`content[{index}].type` must be a string")
-    if kind != "text":
-        return Other(kind, block)
-    text = block.get("text")
-    if not isinstance(text, str):
+    if kind == "text":
         raise _BadFieldError(f"`content[{index}].text` must be a string")
-    return Text(text)
+    return Other(kind, block)
 
 
 def decode_call_tool_result(value: JsonValue, *, lenient: bool = False) -> CallToolResult | BadResult:
@@ -300,8 +298,7 @@ def decode_call_tool_result(value: JsonValue, *, lenient: bool = False) -> CallT
         blocks: list[Text | Other] = []
         for entry in content:
             text = entry.get("text") if isinstance(entry, dict) and entry.get("type") == "text" else None
-            # What most blocks are costs no call.
-            blocks.append(Text(text) if isinstance(text, str) else _block(entry, len(blocks)))
+            blocks.append(Text(text) if isinstance(text, str) else _other(entry, len(blocks)))
         is_error = result.get("isError", False)
         if not isinstance(is_error, bool):
             is_error = _Fields(result, "", lenient=lenient).boolean("isError")

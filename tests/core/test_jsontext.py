@@ -658,6 +658,20 @@ def test_what_is_refused_breaks_the_grammar_or_one_of_the_rules(raw: bytes) -> N
 
 
 @fast
+@given(json_values)
+def test_an_interpreter_without_the_encoder_in_c_writes_the_same(value: JsonValue) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json.encoder, "c_make_encoder", None)
+        encode = jsontext._encoding()
+        assert "".join(encode(value, 0)) == dumps(value)
+
+
+def test_there_need_be_no_encoder_in_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json.encoder, "c_make_encoder", None)
+    assert "".join(jsontext._encoding()({"a": [1.5, None, "é"]}, 0)) == '{"a":[1.5,null,"\\u00e9"]}'
+
+
+@fast
 @given(json_values, st.sampled_from([None, 1, "\t"]), st.booleans())
 def test_every_value_another_writer_writes_is_read(
     value: JsonValue, indent: int | str | None, ascii_only: bool
