@@ -28,12 +28,13 @@ PACKAGES = [str(HERE.parent), str(HERE.parent / "drivers")]
 PICTURE = HERE / "terminal.svg"
 COLUMNS, ROWS = 88, 40
 
+SERVER = "-- python -m sansio_mcp_drivers.demo_server"
 COMMANDS = [
-    "sansio-mcp tools -- harbor",
-    "sansio-mcp tools book_berth -- harbor",
-    "sansio-mcp call tide hour=9.5 -- harbor",
-    "sansio-mcp call book_berth berth=Z9 vessel.name=Tern vessel.length=9 -- harbor",
-    "sansio-mcp call book_berth berth=B2 nights=two -- harbor",
+    f"sansio-mcp tools {SERVER}",
+    f"sansio-mcp tools book_berth {SERVER}",
+    f"sansio-mcp call tide hour=9.5 {SERVER}",
+    f"sansio-mcp call book_berth berth=Z9 vessel.name=Tern vessel.length=9 \\\n    {SERVER}",
+    f"sansio-mcp call book_berth berth=B2 nights=two \\\n    {SERVER}",
 ]
 
 # What waits shows itself between these, and then erases itself.
@@ -49,7 +50,7 @@ def printed(command: str, programs: Path) -> str:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     environment = {"PATH": f"{programs}:{os.environ['PATH']}", "TERM": "xterm-256color"}
-    words = shlex.split(command)
+    words = shlex.split(command.replace("\\\n", ""))
     with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env=environment):  # noqa: S603 - words of our own
         os.close(theirs)
         data = bytearray()
@@ -66,16 +67,20 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
+def _program(place: Path, before: str = "") -> None:
+    """Write a program that is Python with our packages, and with these words before those that it is given."""
+    path = shlex.quote(":".join(PACKAGES))
+    place.write_text(f'#!/bin/sh\nPYTHONPATH={path} exec {shlex.quote(sys.executable)} {before} "$@"\n')
+    place.chmod(0o755)
+
+
 def draw() -> str:
     """Run the commands and return the picture."""
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True, color_system="truecolor")
     with tempfile.TemporaryDirectory() as folder:
         programs = Path(folder)
-        for name, module in (("sansio-mcp", "cli"), ("harbor", "demo_server")):
-            program = programs / name
-            start = f"import sys; sys.path[:0] = {PACKAGES}; from sansio_mcp_drivers.{module} import main; main()"
-            program.write_text(f"#!{sys.executable}\n{start}\n")
-            program.chmod(0o755)
+        _program(programs / "sansio-mcp", "-c 'from sansio_mcp_drivers.cli import main; main()'")
+        _program(programs / "python")
         for command in COMMANDS:
             console.print(Text.assemble(("$ ", "dim"), (command, "bold")), soft_wrap=True)
             console.print(Text.from_ansi(printed(command, programs)), soft_wrap=True)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -32,7 +33,13 @@ for berth in harbor.list_berths(min_depth=DRAUGHT).data["berths"]:
 
 
 def main() -> None:
-    program = Path(sys.argv[1]).read_text(encoding="utf-8") if len(sys.argv) > 1 else PROGRAM
+    arguments = argparse.ArgumentParser(prog="python -m code_mode", description="Run a program with two servers.")
+    arguments.add_argument("file", nargs="?", type=Path, help="the program; without it, one that a model wrote")
+    file: Path | None = arguments.parse_args().file
+    try:
+        program = PROGRAM if file is None else file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        arguments.error(f"the program cannot be read: {error}")
     examples = {"PYTHONPATH": str(Path(__file__).parents[1])}
     with (
         threads.connect([sys.executable, "-m", "sansio_mcp_drivers.demo_server"]) as harbor,

@@ -1,7 +1,8 @@
 """`key=value` words to a tool's arguments, by the types that the tool declares.
 
 `key=value` is text where the tool takes text, else JSON; what the tool does not take is refused before anything is
-sent. `key:=json` is sent as it stands, unchecked. A value of either that begins with `@` is read from that file, `@-`
+sent, and so is a key that it does not declare: to JSON Schema such a key is allowed, but mostly it is a typing mistake.
+`key:=json` is sent as it stands, unchecked. A value of either that begins with `@` is read from that file, `@-`
 from stdin. A dot in a key leads into an object, unless the tool has a parameter of exactly that name; a key that comes
 again adds to a list.
 """
@@ -14,20 +15,42 @@ from pathlib import Path
 from typing import TextIO
 
 import click
+from attrs import frozen
 
 from sansio_mcp import ToolDescriptor, jsontext
-from sansio_mcp.codegen.text import quote
+from sansio_mcp.codegen.text import MAX_NOTE, clean, quote
 from sansio_mcp.errors import CorruptionReport
 from sansio_mcp.jsontext import JsonValue
 from sansio_mcp.protocol import JsonObject
 from sansio_mcp.schema import Typed, plan
-from sansio_mcp.shapes import UNKNOWN, Array, Literals, Map, Primitive, Record, Shape, Union, Unknown, as_parsed
+from sansio_mcp.shapes import (
+    UNKNOWN,
+    Array,
+    Literals,
+    Map,
+    Primitive,
+    Record,
+    Shape,
+    Tuple,
+    Union,
+    Unknown,
+    rebuilt,
+    union,
+)
 from sansio_mcp_drivers.config import MAX_NAMED, some_of
+
+from .advice import did_you_mean
 
 # Each dot is a level of the object that is sent; what tools declare is a handful of levels deep.
 MAX_DOTS = 64
 
-Shapes = Mapping[str, Shape]
+
+@frozen
+class Keys:
+    """The keys that an object declares, and whether a key beside them is a mistake."""
+
+    shapes: Mapping[str, Shape]
+    closed: bool = False
 
 
 def arguments(pairs: Iterable[str], whole: str | None, tool: ToolDescriptor) -> JsonObject:
@@ -37,16 +60,15 @@ def arguments(pairs: Iterable[str], whole: str | None, tool: ToolDescriptor) -> 
         click.UsageError: a word cannot be read, or is nothing that the tool takes.
     """
     given = _object(whole)
-    shapes, closed = declared(tool)
+    keys = declared(tool)
     seen = set[str]()
     for pair in pairs:
         key, raw, text = _split(pair)
-        if closed and key not in shapes and key.partition(".")[0] not in shapes:
-            names = some_of([quote(name) for name in shapes])
-            raise click.UsageError(f"{quote(tool.name)} has no parameter {quote(key)}; it has: {names}")
-        if key not in shapes and key.count(".") > MAX_DOTS:
+        if key not in keys.shapes and key.count(".") > MAX_DOTS:
             raise click.UsageError(f"{quote(key)} leads deeper than {MAX_DOTS} objects; key:=JSON takes any value")
-        holder, last, shape = _place(given, shapes, key)
+        if not raw:
+            _check(key, keys, tool)
+        holder, last, shape = _place(given, keys, key)
         value = _json(text, key) if raw else typed(text, shape, key)
         before = holder.get(last) if key in seen else None
         if isinstance(before, list) and isinstance(value, list):
@@ -58,14 +80,34 @@ def arguments(pairs: Iterable[str], whole: str | None, tool: ToolDescriptor) -> 
     return given
 
 
-def declared(tool: ToolDescriptor) -> tuple[Shapes, bool]:
-    """Return the parameters that a tool declares, and whether it takes no others."""
+def declared(tool: ToolDescriptor) -> Keys:
+    """Return the parameters that a tool declares. They are closed unless its schema is open in so many words."""
     planned = plan(tool.input_schema)
-    if not isinstance(planned, Typed):
-        return {}, False
-    schema = tool.input_schema if isinstance(tool.input_schema, dict) else {}
-    closed = schema.get("additionalProperties") is False and planned.more is None
-    return {param.name: as_parsed(param.shape) for param in planned.params}, closed
+    if not isinstance(planned, Typed) or not isinstance(tool.input_schema, dict):
+        return Keys({})
+    properties, others = (tool.input_schema.get(keyword) for keyword in ("properties", "additionalProperties"))
+    closed = others is False or (bool(properties) and others is not True and not isinstance(others, dict))
+    # Unlike `as_parsed` this keeps whether a record is open.
+    return Keys({each.name: rebuilt(each.shape, _as_list) for each in planned.params}, closed and planned.more is None)
+
+
+def _as_list(shape: Shape) -> Shape:
+    return Array(union(shape.items)) if isinstance(shape, Tuple) else shape
+
+
+def _check(key: str, keys: Keys, tool: ToolDescriptor) -> None:
+    """Refuse a key that is not declared where those that are declared are all there are."""
+    before, rest = "", key
+    while rest not in keys.shapes:
+        step, dot, beyond = rest.partition(".")
+        if keys.closed and step not in keys.shapes:
+            said = f"{quote(tool.name)} has no parameter {quote(before + step)}"
+            names = some_of([quote(before + name) for name in keys.shapes])
+            unchecked = f"{clean(key, MAX_NOTE)}:=JSON is sent unchecked"
+            raise click.UsageError(f"{said}{did_you_mean(step, keys.shapes, before)}; it has: {names}; {unchecked}")
+        if not dot:
+            return
+        keys, before, rest = _members(keys.shapes.get(step, UNKNOWN)), f"{before}{step}.", beyond
 
 
 def _object(whole: str | None) -> JsonObject:
@@ -119,20 +161,24 @@ def _json(text: str, key: str) -> JsonValue:
     return value
 
 
-def _place(given: JsonObject, shapes: Shapes, key: str) -> tuple[JsonObject, str, Shape]:
+def _place(given: JsonObject, keys: Keys, key: str) -> tuple[JsonObject, str, Shape]:
     """Return the object that `key` leads into, its last step there, and what the tool takes there."""
-    if key in shapes or "." not in key:
-        return given, key, shapes.get(key, UNKNOWN)
+    if key in keys.shapes or "." not in key:
+        return given, key, keys.shapes.get(key, UNKNOWN)
     first, _, rest = key.partition(".")
     inner = given.setdefault(first, {})
     if not isinstance(inner, dict):
         raise click.UsageError(f"{quote(key)} leads into {quote(first)}, which was given as no object")
-    return _place(inner, _members(shapes.get(first, UNKNOWN)), rest)
+    return _place(inner, _members(keys.shapes.get(first, UNKNOWN)), rest)
 
 
-def _members(shape: Shape) -> Shapes:
-    records = [choice for choice in _choices(shape) if isinstance(choice, Record)]
-    return {member.name: member.shape for member in records[0].fields} if len(records) == 1 else {}
+def _members(shape: Shape) -> Keys:
+    choices = _choices(shape)
+    records = [choice for choice in choices if isinstance(choice, Record)]
+    if len(records) != 1:
+        return Keys({})
+    closed = not records[0].open and not any(isinstance(choice, Map) for choice in choices)
+    return Keys({member.name: member.shape for member in records[0].fields}, closed)
 
 
 def typed(text: str, shape: Shape, key: str) -> JsonValue:

@@ -20,7 +20,8 @@ from sansio_mcp_drivers import blocking
 from sansio_mcp_drivers.config import shown
 from sansio_mcp_drivers.spawn import Spawn
 
-from .findings import Report
+from .advice import said_here
+from .findings import Report, counted
 from .probe import Probe
 from .raw_checks import as_counter, as_stranger
 
@@ -61,7 +62,7 @@ def run(
                 with Probe(spawn) as probe:
                     visit(report, probe, patience)
             except McpError as error:
-                report.add("restart", "fail", f"it could not be started again: {error}")
+                report.add("restart", "fail", f"it could not be started again: {said_here(error)}")
     return report
 
 
@@ -90,14 +91,14 @@ def _as_client(report: Report, spawn: Spawn, patience: float, *, any_tool: bool)
         try:
             server.connect()
         except McpError as error:
-            report.add("handshake", "fail", str(error))
+            report.add("handshake", "fail", said_here(error))
         else:
             _handshake(report, server, monotonic() - began)
             listing = _listing(report, server)
             _calls(report, server, listing.tools if listing else (), any_tool=any_tool)
     _stdout(report, server.anomalies)
     report.count(stderr_lines=stderr["lines"], stderr_bytes=stderr["bytes"])
-    said = f"{stderr['lines']} lines, {stderr['bytes']} bytes"
+    said = f"{counted(stderr['lines'], 'line')}, {counted(stderr['bytes'], 'byte')}"
     report.add("stderr", "info" if stderr["bytes"] > PIPE_BYTES else "pass", said)
     return server.protocol_version is not None
 
@@ -128,17 +129,17 @@ def _listing(report: Report, server: blocking.Server) -> ToolListing | None:
         took = monotonic() - began
         again = server.list_tools()
     except McpError as error:
-        report.add("listing", "fail", str(error))
+        report.add("listing", "fail", said_here(error))
         return None
     report.count(tools=len(listing.tools), listing_seconds=took)
-    report.add("listing", "pass" if listing.tools else "info", f"{len(listing.tools)} tools in {took:.2f} s")
+    report.add("listing", "pass" if listing.tools else "info", f"{counted(len(listing.tools), 'tool')} in {took:.2f} s")
     if listing.refused:
         first = listing.refused[0].reason
-        report.add("tools", "mind", f"{len(listing.refused)} are listed wrongly, as {first}")
+        report.add("tools", "mind", f"{counted(len(listing.refused), 'tool')} listed wrongly, as {first}")
     else:
         report.add("tools", "pass", "each has a name and a schema")
-    counted = Counter(tool.name for tool in listing.tools)
-    twice = [name for name, number in counted.items() if number > 1]
+    names = Counter(tool.name for tool in listing.tools)
+    twice = [name for name, number in names.items() if number > 1]
     if twice:
         report.add("duplicates", "mind", f"listed more than once: {', '.join(map(quote, twice[:5]))}")
     same = listing_digest(listing.tools) == listing_digest(again.tools)
@@ -153,7 +154,7 @@ def _generated(report: Report, tools: Iterable[ToolDescriptor]) -> None:
     try:
         made = generate("server", tools)
     except GenerateError as error:
-        report.add("generate", "mind", str(error))
+        report.add("generate", "mind", said_here(error))
         try:
             made = generate("server", tools, oversize="shrink")
         except GenerateError:
@@ -173,13 +174,14 @@ def _generated(report: Report, tools: Iterable[ToolDescriptor]) -> None:
         tools_one_value=len(found.one_value),
         names_changed=len(found.renamed),
     )
-    kinds = f"parameters: {found.simple} simple, {found.lists} lists, {found.structured} structured"
+    kinds = f"parameters: {found.simple} simple, {counted(found.lists, 'list')}, {found.structured} structured"
     if found.one_value:
-        report.add("schemas", "info", f"{kinds}; {len(found.one_value)} tools take one value: {found.one_value[0]}")
+        whole = counted(len(found.one_value), "tool")
+        report.add("schemas", "info", f"{kinds}; {whole} of one value: {found.one_value[0]}")
     else:
         report.add("schemas", "pass", kinds)
     if found.renamed:
-        report.add("names", "info", f"{len(found.renamed)} are no names in Python: {found.renamed[0]}")
+        report.add("names", "info", f"{counted(len(found.renamed), 'name')} not of Python: {found.renamed[0]}")
     else:
         report.add("names", "pass", "all are names in Python as they are")
 

@@ -27,6 +27,7 @@ from sansio_mcp.codegen import Target as Language
 from sansio_mcp.codegen.text import MAX_NOTE, clean, quote
 from sansio_mcp_drivers.config import shown, some_of
 
+from .advice import did_you_mean
 from .status import FAILED, MINDED, TOOL_FAILED, UNREAD, drop_output
 from .target import Target, options, server_options
 from .terminal import aside, busy, failure, note, one_line, out, show_code, show_json
@@ -62,6 +63,14 @@ class Commands(click.Group):
         return result
 
 
+class ServerCommand(click.Command):
+    """A command that takes a server's command, which the program takes off the command line before click sees it."""
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """Return the parts of the line `Usage:`."""
+        return [*super().collect_usage_pieces(ctx), "[-- COMMAND...]"]
+
+
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="sansio-mcp")
 @server_options
@@ -87,14 +96,19 @@ def pick(listing: ToolListing, name: str) -> ToolDescriptor:
     for tool in listing.tools:
         if tool.name == name:
             return tool
-    raise click.UsageError(f"the server has no tool {quote(name)}; it has: {_names(listing)}")
+    meant = did_you_mean(name, [tool.name for tool in listing.tools])
+    raise click.UsageError(f"the server has no tool {quote(name)}{meant}; it has: {_names(listing)}")
 
 
 def _names(listing: ToolListing) -> str:
     return some_of([clean(tool.name, MAX_NOTE) for tool in listing.tools])
 
 
-@cli.command(short_help="List the server's tools, or show some of them in full.")
+@cli.command(
+    cls=ServerCommand,
+    short_help="List the server's tools, or show some of them in full.",
+    epilog="Example: sansio-mcp tools -- mcp-server-time",
+)
 @click.argument("names", nargs=-1, metavar="[TOOL]...")
 @as_json_option
 @server_options
@@ -118,7 +132,7 @@ def tools(target: Target, *, names: tuple[str, ...], as_json: bool) -> None:
             aside(f"{len(chosen)} tool{'' if len(chosen) == 1 else 's'} of {of}")
 
 
-@cli.command()
+@cli.command(cls=ServerCommand, epilog="Example: sansio-mcp call get_current_time timezone=UTC -- mcp-server-time")
 @click.argument("tool")
 @click.argument("pairs", nargs=-1, metavar="[KEY=VALUE]...")
 @click.option("--arguments", "whole", metavar="JSON", help="All arguments as one JSON object; @FILE and - are read.")
@@ -137,6 +151,7 @@ def call(
     from .call_arguments import arguments  # noqa: PLC0415 - only what is used is loaded
     from .show import show_result  # noqa: PLC0415 - the same
 
+    context.obj.wants_arguments = not pairs and whole is None
     with context.obj.connected() as server:
         with busy("listing the tools"):
             descriptor = pick(server.list_tools(), tool)
@@ -157,9 +172,22 @@ def generator_options(command: Command) -> Command:
     for option in (
         as_json_option,
         click.option("--name", help="What the module and its calls name the server."),
-        click.option("--oversize", type=click.Choice(["refuse", "shrink"]), default="refuse", show_default=True),
+        click.option(
+            "--oversize",
+            type=click.Choice(["refuse", "shrink"]),
+            default="refuse",
+            show_default=True,
+            help="What becomes of a listing that is too large.",
+        ),
         click.option("--select", multiple=True, metavar="PATTERN", help="Only tools of such names, as `get_*`."),
-        click.option("--target", "language", type=click.Choice(["python", "gleam"]), default="python"),
+        click.option(
+            "--target",
+            "language",
+            type=click.Choice(["python", "gleam"]),
+            default="python",
+            show_default=True,
+            help="The language of the module.",
+        ),
     ):
         command = option(command)
     return command
@@ -182,8 +210,29 @@ def generated(
         return generate(called, chosen, target=language, oversize=oversize, server_version=version)
 
 
-@cli.command("generate", short_help="Print a typed module that calls the server's tools.")
+def refuse_to_overwrite(output: Path, language: Language) -> None:
+    """Refuse a file that would be lost: one that has something in it and does not begin like a generated module.
+
+    Raises:
+        click.ClickException: it is such a file.
+    """
+    if not output.is_file():
+        return  # It is not there, or a device, or a pipe.
+    heading = generate("any", (), target=language).source.partition("\n")[0].encode()
+    with output.open("rb") as file:
+        begins = file.read(len(heading))
+    if begins not in (b"", heading):
+        raise click.ClickException(f"{output} is there and is no generated {language} module; --force writes over it")
+
+
+@cli.command(
+    "generate",
+    cls=ServerCommand,
+    short_help="Print a typed module that calls the server's tools.",
+    epilog="Example: sansio-mcp generate -o clock.py -- mcp-server-time",
+)
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write here, not to stdout.")
+@click.option("--force", is_flag=True, help="Write over a file that is no generated module.")
 @generator_options
 @server_options
 @click.pass_obj
@@ -191,6 +240,7 @@ def generate_module(
     target: Target,
     *,
     output: Path | None,
+    force: bool,
     select: tuple[str, ...],
     language: Language,
     oversize: Oversize,
@@ -198,6 +248,8 @@ def generate_module(
     as_json: bool,
 ) -> None:
     """Print a typed module that can do nothing but call the server's tools."""
+    if output is not None and not force:
+        refuse_to_overwrite(output, language)
     made = generated(target, select, language, oversize, name)
     if output is not None:
         output.write_text(made.source, encoding="utf-8")
@@ -210,7 +262,11 @@ def generate_module(
         aside(str(fact))
 
 
-@cli.command(short_help="Print what a model reads of the server's tools.")
+@cli.command(
+    cls=ServerCommand,
+    short_help="Print what a model reads of the server's tools.",
+    epilog="Example: sansio-mcp surface -- mcp-server-time",
+)
 @generator_options
 @server_options
 @click.pass_obj
@@ -231,7 +287,7 @@ def surface(
         click.echo(made.surface, nl=False)
 
 
-@cli.command()
+@cli.command(cls=ServerCommand, epilog="Example: sansio-mcp check -- mcp-server-time")
 @click.option("--any-tool", is_flag=True, help="Call a tool without its arguments even if it may do more than read.")
 @as_json_option
 @server_options
@@ -290,7 +346,9 @@ def servers(target: Target, *, as_json: bool) -> None:
     for place, reason in config.refused:
         note(f"{place.path} cannot be read: {reason}")
     if not rows and not as_json:
-        aside("no config file offers a server; docs/command-line.md says where they are looked for")
+        aside("no config file offers a server; these are looked for:")
+        for path in target.searched():
+            aside(str(path))
 
 
 @cli.command(short_help="Show the whole job against a small server of its own.")

@@ -18,6 +18,11 @@ Outcome: TypeAlias = Literal["pass", "info", "mind", "fail", "skip"]
 _MAX_SAID = 640
 
 
+def counted(number: int, noun: str) -> str:
+    """Return how many there are of something, in words."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 @frozen
 class Finding:
     """What one check found. `id` is stable, `said` is one line for people."""

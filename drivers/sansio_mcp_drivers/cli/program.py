@@ -8,15 +8,14 @@ import signal
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
-from pathlib import Path
 from typing import NoReturn, TextIO
 
 import click
 
-from sansio_mcp import CallTimedOut, HandshakeFailed, LocalProtocolError, McpError
+from sansio_mcp import LocalProtocolError, McpError
 from sansio_mcp_drivers.server_tables import ConfigError
-from sansio_mcp_drivers.spawn import CommandMissing
 
+from .advice import advice, did_you_mean
 from .commands import cli
 from .status import BROKEN, FAILED, INTERRUPTED, MISUSED, drop_output
 from .target import Target
@@ -28,38 +27,6 @@ _ENDING = [
     for name in ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM", "SIGUSR1", "SIGUSR2")
     if name in signal.Signals.__members__
 ]
-
-
-# What an error of the libraries advises in Python, and how it is said here.
-_SAID_HERE = (
-    ("Posture.LENIENT skips such lines", "without --strict such lines are skipped"),
-    ("with `select`", "with --select"),
-    ("with `oversize`", "with --oversize shrink"),
-)
-
-# What runs a server that it may have to fetch first.
-_FETCHERS = {"npx", "bunx", "pnpm", "yarn", "uvx", "uv", "pipx", "docker", "podman"}
-
-
-def advice(error: McpError, target: Target) -> str:
-    """Return the error in one line, with what to do where the error cannot know it."""
-    text = one_line(str(error))
-    for theirs, ours in _SAID_HERE:
-        text = text.replace(theirs, ours)
-    program = target.command[0] if target.command else target.server
-    match error:
-        case HandshakeFailed(CallTimedOut()) if program is not None and Path(program).name in _FETCHERS:
-            return f"{text}; {program} may still be fetching it: --timeout gives it longer"
-        case HandshakeFailed(CallTimedOut()):
-            return f"{text}; is {program} an MCP server that speaks over stdio? --timeout gives it longer"
-        case HandshakeFailed() if target.left:
-            return f"{text}, after it had printed text; is {program} a server, and told to speak over stdio?"
-        case CallTimedOut():
-            return f"{text}; --timeout gives it longer"
-        case CommandMissing() if program is not None and " " in program:
-            return f"{text}; the words of a command are given apart, not as one in quotes"
-        case _:
-            return text
 
 
 def fail(message: str, status: int, kind: str | None = None) -> NoReturn:
@@ -129,8 +96,11 @@ def run(argv: Sequence[str] | None = None) -> None:
 
 def _told(error: click.ClickException | McpError | OSError, target: Target) -> tuple[str, int]:
     match error:
-        case click.NoSuchOption(ctx=click.Context(info_name="call"), option_name=option):
-            return f"no such option {option}; the tool's own arguments are words: {option.lstrip('-')}=VALUE", MISUSED
+        case click.NoSuchOption(ctx=click.Context(info_name="call") as context, option_name=option):
+            known = [each for parameter in context.command.params for each in parameter.opts if each.startswith("--")]
+            word = option.lstrip("-").replace("-", "_")
+            said = f"no such option {option}{did_you_mean(option, known)}"
+            return f"{said}; the tool's own arguments are words: {word}=VALUE", MISUSED
         case click.UsageError():
             about = error.ctx.command_path if error.ctx is not None else "sansio-mcp"
             return f"{error.format_message().rstrip('.')} ({about} --help tells more)", MISUSED

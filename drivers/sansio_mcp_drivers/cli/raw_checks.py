@@ -8,7 +8,7 @@ from sansio_mcp.codegen.text import quote
 from sansio_mcp.jsonrpc import METHOD_NOT_FOUND, Notification, RpcError, ServerRequest
 from sansio_mcp.protocol import REQUESTED_VERSION, SUPPORTED_VERSIONS
 
-from .findings import Outcome, Report
+from .findings import Outcome, Report, counted
 from .probe import Probe
 
 UNKNOWN_VERSION = "2099-01-01"
@@ -96,7 +96,9 @@ def _pages(report: Report, probe: Probe, patience: float) -> None:
         if cursor in cursors:
             break
         cursors.add(cursor)
-    report.add("pages", "fail", f"the listing does not end: {len(cursors)} cursors, the last {quote(str(cursor))}")
+    report.add(
+        "pages", "fail", f"the listing does not end: {counted(len(cursors), 'cursor')}, the last {quote(str(cursor))}"
+    )
 
 
 def _late(report: Report, probe: Probe, known: int) -> None:
@@ -105,7 +107,7 @@ def _late(report: Report, probe: Probe, known: int) -> None:
     report.count(late_messages=len(late))
     if late:
         told = ", ".join(f"{count} {quote(method)}" for method, count in methods.items()) or "none with a method"
-        report.add("late", "info", f"{len(late)} messages came by themselves: {told}")
+        report.add("late", "info", f"unasked, {counted(len(late), 'message')} came: {told}")
     else:
         report.add("late", "pass", "nothing comes by itself")
 

@@ -19,7 +19,7 @@ from sansio_mcp_drivers.recordings.replay import report
 from sansio_mcp_drivers.recordings.trace import model, page
 from sansio_mcp_drivers.spawn import Spawn
 
-from .commands import as_json_option
+from .commands import ServerCommand, as_json_option
 from .target import Target, options
 from .terminal import aside, busy, show_json
 
@@ -45,7 +45,7 @@ def secrets(names: tuple[str, ...], environ: Mapping[str, str]) -> dict[str, str
     return {name: environ[name] for name in names}
 
 
-@click.command()
+@click.command(cls=ServerCommand, epilog="Example: sansio-mcp record session.jsonl -- mcp-server-time")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--mask", multiple=True, metavar="NAME", help="Never write this variable's value; may be given again.")
 @click.option("--date", is_flag=True, help="Say in the file when it was made.")

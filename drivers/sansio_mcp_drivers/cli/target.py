@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ from click.shell_completion import CompletionItem
 
 from sansio_mcp import Options, Posture
 from sansio_mcp_drivers import blocking
-from sansio_mcp_drivers.config import Config, found, from_file
+from sansio_mcp_drivers.config import Config, found, from_file, places, settings_folder
 from sansio_mcp_drivers.server_tables import ConfigError
 from sansio_mcp_drivers.spawn import Spawn
 
@@ -35,6 +36,8 @@ class Target:
     timeout: float | None = None
     env: Mapping[str, str] = field(factory=dict[str, str], repr=False)
     inherit_env: bool = False
+    wants_arguments: bool = False
+    """Whether a tool is called and none of its arguments were given."""
     left: bool = False
     """Whether the server ended by itself, and well, after it had printed what is no message."""
     secrets: Mapping[str, str] = field(factory=dict[str, str], repr=False)
@@ -56,7 +59,13 @@ class Target:
                 "no server: put its command after `--`, as in `sansio-mcp tools -- mcp-server-time`, "
                 "or its name behind -s, as `sansio-mcp servers` lists them"
             )
-        configured = self.configuration().find(self.server)
+        config = self.configuration()
+        if self.config is None and not config.servers and not config.refused:
+            entry = json.dumps({"mcpServers": {self.server: {"command": "uvx", "args": ["mcp-server-time"]}}})
+            raise ConfigError(
+                f"no config file offers a server; one can be written in .mcp.json, in this folder: {entry}"
+            )
+        configured = config.find(self.server)
         spawn = configured.spawn(inherit_env=self.inherit_env)
         if tell:
             note(f"{self.server} is the server of {configured.place.path}")
@@ -75,6 +84,13 @@ class Target:
     def configuration(self) -> Config:
         """Return what the config file that was given offers, or all that are found."""
         return found() if self.config is None else from_file(self.config)
+
+    def searched(self) -> list[Path]:
+        """Return the config files that are read if they are there."""
+        if self.config is not None:
+            return [self.config]
+        home = Path.home()
+        return list(dict.fromkeys(place.path for place in places(Path.cwd(), home, settings_folder(home))))
 
     @property
     def posture(self) -> Posture:
