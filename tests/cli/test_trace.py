@@ -194,6 +194,19 @@ def test_the_command_writes_the_page_beside_the_recording(tmp_path: Path) -> Non
     assert (tmp_path / "x.html").read_text() == (tmp_path / "y.html").read_text() == page(read(file.read_bytes()))
 
 
+def test_a_page_is_written_over_and_any_other_file_only_with_force(tmp_path: Path) -> None:
+    file, written = tmp_path / "x.jsonl", tmp_path / "x.html"
+    file.write_bytes((CASES / "harbor.jsonl").read_bytes())
+    for _ in range(2):
+        assert CliRunner().invoke(command, [str(file)]).exit_code == 0
+    written.write_text("<!doctype html>\nmine")
+    refused = CliRunner().invoke(command, [str(file)])
+    assert (refused.exit_code, written.read_text()) == (1, "<!doctype html>\nmine")
+    assert "x.html is there and is no page of a trace; --force writes over it" in refused.output
+    assert CliRunner().invoke(command, [str(file), "--force"]).exit_code == 0
+    assert written.read_text() == page(read(file.read_bytes()))
+
+
 def test_what_would_be_drawn_is_printed_as_json(tmp_path: Path) -> None:
     file = tmp_path / "x.jsonl"
     file.write_bytes((CASES / "harbor.jsonl").read_bytes())

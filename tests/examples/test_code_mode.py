@@ -511,3 +511,12 @@ def test_the_worked_example_runs(folder: Path) -> None:
     assert "pilots_for(draught: float) -> {names: list[str]}" in done.stdout
     assert "value=['Ada is on the way to A2.'], failure=None" in done.stdout
     assert "the tool 'send_for' failed: there is no pilot Zoe" in done.stdout
+
+
+@pytest.mark.parametrize(("argument", "status", "said"), [("nofile", 2, "cannot be read"), ("--help", 0, "usage:")])
+def test_the_worked_example_says_how_it_is_used(folder: Path, argument: str, status: int, said: str) -> None:
+    command = [sys.executable, "-W", "error", "-m", "code_mode", argument]
+    environment = {**os.environ, "PYTHONPATH": f"{EXAMPLES}:{folder}", "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, said in done.stdout + done.stderr) == (status, True)
+    assert "Traceback" not in done.stderr

@@ -30,7 +30,7 @@ from sansio_mcp_drivers.config import shown, some_of
 from .advice import did_you_mean
 from .status import FAILED, MINDED, TOOL_FAILED, UNREAD, drop_output
 from .target import Target, options, server_options
-from .terminal import aside, busy, failure, note, one_line, out, show_code, show_json
+from .terminal import aside, busy, failure, note, one_line, out, refuse_to_overwrite, show_code, show_json
 
 # Commands of another module, which is imported when one of them is asked for.
 _ELSEWHERE = {"record": "recording_commands", "replay": "recording_commands", "trace": "recording_commands"}
@@ -210,21 +210,6 @@ def generated(
         return generate(called, chosen, target=language, oversize=oversize, server_version=version)
 
 
-def refuse_to_overwrite(output: Path, language: Language) -> None:
-    """Refuse a file that would be lost: one that has something in it and does not begin like a generated module.
-
-    Raises:
-        click.ClickException: it is such a file.
-    """
-    if not output.is_file():
-        return  # It is not there, or a device, or a pipe.
-    heading = generate("any", (), target=language).source.partition("\n")[0].encode()
-    with output.open("rb") as file:
-        begins = file.read(len(heading))
-    if begins not in (b"", heading):
-        raise click.ClickException(f"{output} is there and is no generated {language} module; --force writes over it")
-
-
 @cli.command(
     "generate",
     cls=ServerCommand,
@@ -249,7 +234,8 @@ def generate_module(
 ) -> None:
     """Print a typed module that can do nothing but call the server's tools."""
     if output is not None and not force:
-        refuse_to_overwrite(output, language)
+        begins = generate("any", (), target=language).source.partition("\n")[0]
+        refuse_to_overwrite(output, begins, f"generated {language} module")
     made = generated(target, select, language, oversize, name)
     if output is not None:
         output.write_text(made.source, encoding="utf-8")

@@ -21,7 +21,7 @@ from sansio_mcp_drivers.spawn import Spawn
 
 from .commands import ServerCommand, as_json_option
 from .target import Target, options
-from .terminal import aside, busy, show_json
+from .terminal import aside, busy, refuse_to_overwrite, show_json
 
 # Shorter ones stand in every message by accident.
 MIN_SECRET = 4
@@ -90,10 +90,11 @@ def replay(target: Target, file: Path, *, as_json: bool) -> None:
 @click.command(short_help="Draw a recorded session as an HTML page.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Default: FILE with .html.")
+@click.option("--force", is_flag=True, help="Write over a file that is no such page.")
 @click.option("--json", "as_json", is_flag=True, help="Print what would be drawn as JSON.")
 @options("debug")
 @_pass_target
-def trace(target: Target, file: Path, *, output: Path | None, as_json: bool) -> None:
+def trace(target: Target, file: Path, *, output: Path | None, force: bool, as_json: bool) -> None:
     """Draw the session in FILE as an HTML page that needs nothing else."""
     target.refuse_server("trace")
     with busy(f"drawing {file.name}"):
@@ -103,6 +104,8 @@ def trace(target: Target, file: Path, *, output: Path | None, as_json: bool) -> 
         show_json(asdict(model(recording)))
     if drawn is not None:
         written = output or file.with_suffix(".html")
+        if not force:
+            refuse_to_overwrite(written, drawn.partition("<style>")[0], "page of a trace")
         written.write_text(drawn, encoding="utf-8")
         aside(f"wrote {written}")
 

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from pathlib import Path
 
 import click
 from rich.console import Console
@@ -59,6 +60,20 @@ def note(text: str) -> None:
 def aside(text: str) -> None:
     """Say on stderr what the output itself does not."""
     err.print(Styled(one_line(text), style="dim"))
+
+
+def refuse_to_overwrite(output: Path, begins: str, kind: str) -> None:
+    """Refuse a file that would be lost: one that has something in it and does not begin as its kind does.
+
+    Raises:
+        click.ClickException: it is such a file.
+    """
+    if not output.is_file():
+        return  # It is not there, or a device, or a pipe.
+    with output.open("rb") as file:
+        found = file.read(len(begins.encode()))
+    if found not in (b"", begins.encode()):
+        raise click.ClickException(f"{output} is there and is no {kind}; --force writes over it")
 
 
 def failure(text: str) -> None:

@@ -25,6 +25,9 @@ Step = list[Any]
 # For what happens within milliseconds, on a machine that is busy with other things.
 PATIENCE_SECONDS = 10.0
 
+# A few lines of the value that was wrong tell it from others.
+VALUE_CHARACTERS = 300
+
 # The usual middle of a scripted server.
 SERVE: list[Step] = [["handshake"], ["serve"]]
 
@@ -42,12 +45,12 @@ def expect(met: object, what: str) -> None:
 def equal(actual: object, expected: object, what: str) -> None:
     """Raise `Unmet` with both if they differ."""
     if actual != expected:
-        raise Unmet(f"{what}: {_cut(actual)} instead of {_cut(expected)}")
+        raise Unmet(f"{what}: {cut(repr(actual))} instead of {cut(repr(expected))}")
 
 
 def contains(text: object, part: str) -> None:
     """Raise `Unmet` if the text of a value lacks a part."""
-    expect(part in str(text), f"{_cut(str(text))} does not say {part!r}")
+    expect(part in str(text), f"{cut(repr(str(text)))} does not say {part!r}")
 
 
 def raises(kind: type[T], function: Callable[..., object], *args: object, **kwargs: object) -> T:
@@ -58,7 +61,7 @@ def raises(kind: type[T], function: Callable[..., object], *args: object, **kwar
         if isinstance(error, kind):
             return error
         raise
-    raise Unmet(f"{_cut(result)} was returned, and {kind.__name__} not raised")
+    raise Unmet(f"{cut(repr(result))} was returned, and {kind.__name__} not raised")
 
 
 @contextmanager
@@ -112,8 +115,8 @@ class Record:
         """Return the lines seen, and insist that each was whole and ended in LF alone."""
         lines = self.entries("line")
         for line in lines:
-            expect(line["complete"], f"a line was cut: {line}")
-            expect("\r" not in line.get("text", ""), f"a line has a CR: {line}")
+            expect(line["complete"], f"a line was cut: {cut(repr(line))}")
+            expect("\r" not in line.get("text", ""), f"a line has a CR: {cut(repr(line))}")
         return lines
 
     def messages(self) -> list[dict[str, Any]]:
@@ -181,6 +184,6 @@ def forced(evidence: object) -> None:
     equal(evidence, Exited(-9, forced=True, group_empty=True), "the evidence")
 
 
-def _cut(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 300 else f"{text[:300]}… ({len(text)} characters)"  # noqa: PLR2004 - a few lines
+def cut(text: str, limit: int = VALUE_CHARACTERS) -> str:
+    """Return the beginning of a text, and how long it was if that is not all."""
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"

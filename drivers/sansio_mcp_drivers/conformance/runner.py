@@ -27,11 +27,14 @@ from pathlib import Path
 
 from attrs import frozen
 
-from .bench import Bench, Record, Unmet, expect, running, until
+from .bench import Bench, Record, Unmet, cut, expect, running, until
 from .face import Driver, Scenario
 
 # The stack of a child that hangs is written within milliseconds.
 DUMP_SECONDS = 0.5
+
+# Room for what was expected and what came, each cut by `bench`; a driver may fail every scenario with the same text.
+DETAIL_CHARACTERS = 700
 
 # The end of a log holds the stack that matters.
 LOG_CHARACTERS = 3000
@@ -124,7 +127,8 @@ def _scenario(bench: Bench, scenario: Scenario, writer: int) -> None:
         where = traceback.extract_tb(error.__traceback__)[-1]
         place = "" if isinstance(error, Unmet) else f" in {Path(where.filename).name}, line {where.lineno}"
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.name == scenario.name]
-        detail = f"{f'line {lines[0]}: ' if lines else ''}{type(error).__name__}{place}: {str(error)[:1000]}"
+        said = cut(str(error), DETAIL_CHARACTERS)
+        detail = f"{f'line {lines[0]}: ' if lines else ''}{type(error).__name__}{place}: {said}"
     with open(writer, "w", encoding="utf-8", errors="backslashreplace") as pipe:
         pipe.write(detail + "\0")
 
