@@ -19,6 +19,7 @@ exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = f"sansio-mcp {release}"
 html_copy_source = False
+html_show_copyright = False
 
 # Docstrings mark code with single backticks; what is a name becomes a link.
 default_role = "py:obj"

@@ -1,8 +1,8 @@
 """A sans-IO client for the Model Context Protocol over stdio.
 
 `Client` is the state machine: bytes and facts in, actions and news out, no I/O. `sansio_mcp.codegen` turns a tool
-listing into source text, `sansio_mcp.calls` is what that text is written against, and the separate package
-`sansio_mcp_drivers` runs a client against a real process.
+listing into source text, `sansio_mcp.calls` is what that text is written against. `sansio_mcp_drivers`, which comes in
+the same distribution, runs a client against a real process.
 """
 
 from .client import Client

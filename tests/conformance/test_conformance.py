@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from sansio_mcp_drivers.conformance import SCENARIOS
+from sansio_mcp_drivers.conformance import CAPABILITIES, SCENARIOS
 
 Job = tuple[str, str, None]
+
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "conformance.md"
 
 PACKAGES = {"blocking": "", "threads": "", "aio": "", "trio": "trio", "gevent": "gevent", "qt": "PySide6"}
 
@@ -38,7 +40,7 @@ def test_a_driver_conforms(job: Job, reported: Callable[[Job], dict[str, Any]]) 
     assert report["verdict"] == "passed", report["detail"]
 
 
-def test_the_page_has_every_scenario_in_its_words() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "howto" / "conformance.md").read_text(encoding="utf-8")
-    rows = {line for line in page.splitlines() if line.startswith("| `")}
-    assert rows == {f"| `{scenario.name}` | {scenario.situation} |" for scenario in SCENARIOS.values()}
+def test_the_page_has_every_capability_and_every_scenario_in_its_words() -> None:
+    rows = {line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")}
+    told = {scenario.name: scenario.situation for scenario in SCENARIOS.values()} | CAPABILITIES
+    assert rows == {f"| `{name}` | {words} |" for name, words in told.items()}
