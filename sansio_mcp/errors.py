@@ -17,14 +17,26 @@ from .classes import error, value
 EXCERPT_CODE_POINTS = 200
 
 
+# Of what Unicode says to leave undrawn (Default_Ignorable_Code_Point) that which `isprintable` calls printable, and the
+# blank that is called a symbol. Whole sentences hide in them, for a model to read and no person to see.
+_INVISIBLE = frozenset(
+    (
+        *"\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0",
+        *map(chr, range(0xFE00, 0xFE10)),
+        *map(chr, range(0xE0100, 0xE01F0)),
+    )
+)
+
+
 def excerpt(text: str, limit: int = EXCERPT_CODE_POINTS) -> str:
     """Return `text` on one line of printable characters, at most `limit` code points long.
 
-    Every unprintable code point (controls, line ends, direction marks, unassigned) becomes one space, so nothing the
-    server sent can move a cursor, reorder a line or forge a second one. A cut ends in an ellipsis.
+    Every code point that is unprintable (controls, line ends, direction marks, unassigned) or invisible becomes one
+    space, so nothing the server sent can move a cursor, reorder a line, forge a second one or hide. A cut ends in an
+    ellipsis.
     """
     head = text[: limit + 1]
-    clean = "".join(c if c.isprintable() else " " for c in head)
+    clean = "".join(c if c.isprintable() and c not in _INVISIBLE else " " for c in head)
     return clean if len(head) <= limit else clean[: limit - 1] + "…"
 
 
@@ -89,7 +101,7 @@ class ServerError(ClientError):
     data: Any = None
 
     def __str__(self) -> str:
-        return f"the server refused: {excerpt(self.message)} (JSON-RPC error {self.code})"
+        return f"the server refused: {excerpt(self.message)} (JSON-RPC error {shown(self.code)})"
 
 
 @error

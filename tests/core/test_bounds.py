@@ -274,7 +274,7 @@ def test_as_much_of_a_line_is_decoded_as_an_excerpt_can_show() -> None:
 OTHERS = {
     "client": {"_ACTIONS"},
     "conversation": set[str](),
-    "errors": set[str](),
+    "errors": {"_INVISIBLE"},
     "classes": {"E", "T"},
     "jsonrpc": {
         "METHOD_NOT_FOUND",

@@ -45,6 +45,8 @@ EXCERPTS = [
     ("controls become spaces", "\x00\x1b[2J\x7f\t", "  [2J  "),
     ("direction marks become spaces", "a\u202eb\u2066c\u200fd", "a b c d"),
     ("invisible characters become spaces", "a\u200bb\ufeffc\u00add", "a b c d"),
+    ("what is printable and not drawn becomes spaces", "a\u034fb\u115fc\u180bd\u2800e\u3164f\uffa0g", "a b c d e f g"),
+    ("variation selectors become spaces", "ok\ufe00\ufe0f\U000e0100\U000e01ef!", "ok    !"),
     ("wide spaces become plain ones", "a\u00a0b\u3000c", "a b c"),
     ("surrogates become spaces", "a\ud800b", "a b"),
     ("unassigned and private characters become spaces", "a\U000e0fffb\ue000c", "a b c"),
@@ -126,6 +128,12 @@ ERRORS: list[tuple[str, McpError, type[McpError], str]] = [
         ServerError(1, "x" * 201),
         ClientError,
         f"the server refused: {'x' * 199}… (JSON-RPC error 1)",
+    ),
+    (
+        "refusal with a code without end",
+        ServerError(10**80, "no"),
+        ClientError,
+        f"the server refused: no (JSON-RPC error 1{'0' * 58}…)",
     ),
     (
         "malformed answer",
