@@ -172,3 +172,20 @@ def test_otherwise_it_goes_to_a_file(tmp_path: Path, words: tuple[str, ...], ter
     command = ["--inherit-env", "call", "signal_flag", "letter=D", *words, "--", *HARBOR]
     assert "\x1b_G" not in on_a_terminal(tmp_path, *command, TERM=term)
     assert size((tmp_path / "signal_flag.png").read_bytes()) is not None
+
+
+@pytest.mark.parametrize("more", [[], ["letter=D"]])
+def test_data_for_stdout_is_refused_on_a_terminal_before_anything_runs(tmp_path: Path, more: list[str]) -> None:
+    ours, theirs = pty.openpty()
+    server = [sys.executable, "-c", "open('started', 'w')"]
+    main = "from sansio_mcp_drivers.cli import main; main()"
+    command = [sys.executable, "-c", main, "call", "signal_flag", *more, "-o", "-", "--", *server]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "drivers")))}
+    done = subprocess.run(
+        command, check=False, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE, env=env, cwd=tmp_path
+    )
+    os.close(theirs)
+    assert (done.returncode, _read(ours), list(tmp_path.iterdir())) == (2, b"", [])
+    os.close(ours)
+    (line,) = done.stderr.decode().splitlines()
+    assert line.startswith("sansio-mcp: -o - would let the server's data act on this terminal; use -o FILE, or a pipe")

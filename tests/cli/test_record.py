@@ -264,6 +264,68 @@ def test_what_was_written_before_the_exit_reaches_a_host_that_reads_late(path: P
         assert process.stdout.read() == b"x" * 150_000
 
 
+# The server ends at once, and what it leaves behind writes to the other pipe without end.
+LEAVES_A_DRIP = """
+import os, sys, time
+if os.fork() == 0:
+    os.close(1)
+    while True:
+        os.write(2, b".")
+        time.sleep(0.01)
+os.write(1, b"x" * 190_000)
+os._exit(0)
+"""
+IN_LARGE_PIPES = """
+import fcntl, os
+for pipe in 1, 2:
+    fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 2**20)
+for pipe in 1, 2:
+    os.write(pipe, b"x" * 2**20)
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "size"),
+    [
+        pytest.param(LEAVES_A_DRIP, 190_000, id="something is left behind that writes"),
+        pytest.param(
+            IN_LARGE_PIPES,
+            2**20,
+            id="the pipes are large",
+            marks=pytest.mark.skipif(sys.platform != "linux", reason="a pipe has one size elsewhere"),
+        ),
+    ],
+)
+def test_a_host_that_reads_late_gets_the_last_byte(path: Path, program: str, size: int) -> None:
+    with start(path, program) as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        # Past the half second that others are listened to, and a while more.
+        time.sleep(2)
+        assert process.stdout.read() == b"x" * size
+        stderr = process.stderr.read()
+        assert process.wait(BOUND) == 0
+    assert stderr == b"x" * size or set(stderr) == {ord(".")}
+    recording = read(path.read_bytes())
+    assert (len(said(recording, "server")), said(recording, "stderr")) == (size, stderr)
+
+
+@pytest.mark.parametrize("shut", ["0<&-", "1>&-", "2>&-", "0<&- 1>&-", "0<&- 2>&-", "1>&- 2>&-", "0<&- 1>&- 2>&-"])
+def test_it_ends_as_the_server_where_a_descriptor_is_closed(path: Path, shut: str) -> None:
+    program = "import os, sys; sys.stdin.read(); os.write(1, b'out'); os.write(2, b'err'); sys.exit(7)"
+    main = "from sansio_mcp_drivers.cli import main; main()"
+    words = [sys.executable, "-c", main, "record", str(path), "--", sys.executable, "-c", program]
+    env = {**os.environ, "PYTHONPATH": PATH}
+    shell = ["sh", "-c", f'exec "$@" {shut}', "sh", *words]
+    done = subprocess.run(shell, check=False, input=b"in", capture_output=True, timeout=BOUND, env=env)
+    expected = (b"" if "1" in shut else b"out", b"" if "2" in shut else b"err")
+    assert (done.returncode, done.stdout, done.stderr) == (7, *expected)
+    recording = read(path.read_bytes())
+    heard = tuple(said(recording, source) for source in ("client", "server", "stderr"))
+    assert heard == (b"" if "0" in shut else b"in", b"out", b"err")
+
+
 def test_a_full_disk_ends_the_recording_and_not_the_session(path: Path) -> None:
     recorder = [sys.executable, "-c", RECORDER, str(path), "--", sys.executable, "-c", ECHO]
     env = {**os.environ, "PYTHONPATH": PATH, "PYTHONDONTWRITEBYTECODE": "1"}
@@ -384,6 +446,66 @@ def test_no_cut_lets_a_secret_through(chunks: list[str]) -> None:
         assert text == whole
 
 
+SPELLED = {"KEY": 'pä"ss/\\<w>+\t🛳', "WORD": "tide"}
+SHORT = {'"': '\\"', "\\": "\\\\", "/": "\\/", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def spellings(character: str) -> st.SearchStrategy[str]:
+    """Every way in which JSON may write a character within a string."""
+    units = character.encode("utf-16-be")
+    by_number = "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+    any_case = st.lists(st.booleans(), min_size=len(by_number), max_size=len(by_number)).map(
+        lambda upper: "".join(
+            digit.upper() if up and digit != "u" else digit for digit, up in zip(by_number, upper, strict=True)
+        )
+    )
+    short = [st.just(SHORT[character])] if character in SHORT else []
+    return st.one_of(any_case, *short, *([] if character in '"\\\b\f\n\r\t' else [st.just(character)]))
+
+
+def spelled(text: str) -> st.SearchStrategy[str]:
+    return st.tuples(*map(spellings, text)).map("".join)
+
+
+def cut(data: bytes, cuts: Sequence[int]) -> list[Event]:
+    ends = [0, *sorted(at % (len(data) + 1) for at in cuts), len(data)]
+    return [Data(0.0, "server", data[left:right]) for left, right in pairwise(ends) if left < right]
+
+
+@given(st.sampled_from(sorted(SPELLED)).flatmap(lambda n: st.tuples(st.just(n), spelled(SPELLED[n]))), st.data())
+def test_a_secret_is_masked_however_json_spells_it_and_wherever_it_is_cut(
+    found: tuple[str, str], data: st.DataObject
+) -> None:
+    name, text = found
+    line = f'{{"is": "{text}", "isn\'t": "\\u00e4tid"}}\n'
+    assert json.loads(line)["is"] == SPELLED[name]
+    cuts = data.draw(st.lists(st.integers(0, 400), max_size=20))
+    recording = written(cut(line.encode(), cuts), SPELLED)
+    assert said(recording, "server").decode() == line.replace(text, f"[masked {name}]", 1)
+
+
+@pytest.mark.parametrize("value", [*SPELLED.values(), "\\\\\\n\\", 'C:\\new\\"'])
+def test_a_secret_is_masked_as_it_is(value: str) -> None:
+    recording = written(cut(f"a {value} b {value}\n".encode(), range(0, 90, 7)), {"KEY": value})
+    assert said(recording, "server") == b"a [masked KEY] b [masked KEY]\n"
+
+
+@pytest.mark.parametrize("more", [b"", b"!"])
+def test_no_part_of_a_secret_is_written_that_ends_within_a_character(more: bytes) -> None:
+    value = "secret-" + b"\xc3".decode(errors="surrogateescape")
+    secret = value.encode(errors="surrogateescape")
+    recording = written(cut(b"a " + secret + more, [len(secret) + 2]), {"KEY": value})
+    assert said(recording, "server") == (b"a [masked KEY]!" if more else b"a [masked]")
+
+
+@pytest.mark.parametrize("data", [b"\\" * 2**16, b"\\u" * 2**15, b"\\u005c" * 10_000, b"a" * 2**16])
+def test_a_stream_that_is_almost_the_secret_costs_no_more_than_another(data: bytes) -> None:
+    # Alternatives that began alike would be tried in all their combinations, for longer than anybody waits.
+    mask = Mask({"KEY": "\\" * 60 + "a" * 60 + "!"})
+    ready, rest = mask.split(data)
+    assert (ready + rest, mask.apply(data)) == (data, data)
+
+
 events = st.one_of(
     st.builds(Data, st.just(0.5), st.sampled_from(["client", "server", "stderr"]), st.binary(min_size=1)),
     st.builds(Eof, st.just(0.5), st.sampled_from(["client", "server"])),
@@ -438,6 +560,11 @@ HEAD = b'{"sansio-mcp-recording": 1, "command": []}\n'
         (HEAD + b'{"exit": 0}\n', "line 2: `at` must be seconds"),
         (HEAD + b'{"at": -1, "exit": 0}\n', "line 2: `at` must be seconds"),
         (HEAD + b'{"at": true, "exit": 0}\n', "line 2: `at` must be seconds"),
+        (HEAD + b'{"at": 1%s, "exit": 0}\n' % (b"0" * 400), "line 2: `at` must be seconds"),
+        (HEAD + b'{"at": 1e300, "exit": 0}\n', "line 2: `at` must be seconds"),
+        (HEAD + b'{"at": 1, "exit": 1%s}\n' % (b"0" * 400), "line 2: `exit` must be a status"),
+        (HEAD + b'{"at": 1, "exit": -1%s}\n' % (b"0" * 400), "line 2: `exit` must be a status"),
+        (b'{"sansio-mcp-recording": 1%s}\n' % (b"0" * 400), "a recording of version 1000"),
         (HEAD + b'{"at": 1, "exit": true}\n', "line 2: says nothing that is known"),
         (HEAD + b'{"at": 1, "from": "moon", "eof": true}\n', "line 2: says nothing that is known"),
         (HEAD + b'{"at": 1, "from": "server"}\n', "line 2: has none of"),

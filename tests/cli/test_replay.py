@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from sansio_mcp import Posture
 from sansio_mcp_drivers.cli.recording_commands import replay as command
+from sansio_mcp_drivers.cli.recording_commands import trace
 from sansio_mcp_drivers.recordings import recording as recording_module
 from sansio_mcp_drivers.recordings.recording import (
     Data,
@@ -83,6 +84,26 @@ def test_the_command_prints_it(path: Path) -> None:
     assert [line["kind"] for line in lines[-2:]] == ["lenient", "strict"]
     strict = CliRunner().invoke(command, [str(path), "--strict", "--timeout", "60"])
     assert strict.output.splitlines()[-2:] == printed.output.splitlines()[-2:] or "killed" in strict.output
+
+
+HIDING = "\u034f\u115f\u1160\u17b4\u180b\u202e\u2800\u3164\ufe00\ufe0f\uffa0\x1b\x9b\U000e0041\U000e0100\U000e01ef"
+
+
+def test_nothing_that_hides_or_acts_is_printed(tmp_path: Path) -> None:
+    answers = {**RESULT, "serverInfo": {"name": f"h{HIDING}i", "version": HIDING}}
+    said = [*HELLO[:1], ("server", f"stray{HIDING}\n".encode()), server("a", answers), ("stderr", HIDING.encode())]
+    lines = [{"at": 0, "from": source, "text": data.decode()} for source, data in said] + [{"at": 1, "exit": 3}]
+    (tmp_path / "x.jsonl").write_bytes(HEADER + "".join(f"{json.dumps(line)}\n" for line in lines).encode())
+    printed = CliRunner().invoke(command, [str(tmp_path / "x.jsonl")])
+    assert (printed.exit_code, "stray" in printed.output) == (0, True)
+    assert set(HIDING).isdisjoint(printed.output)
+
+
+def test_a_time_that_no_session_has_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_bytes(HEADER + b'{"at": 1%s, "from": "server", "eof": true}\n' % (b"0" * 400))
+    for each in (command, trace):
+        printed = CliRunner().invoke(each, [str(tmp_path / "x.jsonl")])
+        assert (printed.exit_code, "line 2: `at` must be seconds" in printed.output) == (1, True)
 
 
 def test_a_file_that_is_no_recording_is_refused_in_one_line(tmp_path: Path) -> None:

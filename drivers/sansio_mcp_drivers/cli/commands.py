@@ -151,6 +151,8 @@ def call(
     from .call_arguments import arguments  # noqa: PLC0415 - only what is used is loaded
     from .show import show_result  # noqa: PLC0415 - the same
 
+    if output == "-" and sys.stdout.isatty():
+        raise click.UsageError("-o - would let the server's data act on this terminal; use -o FILE, or a pipe")
     context.obj.wants_arguments = not pairs and whole is None
     with context.obj.connected() as server:
         with busy("listing the tools"):

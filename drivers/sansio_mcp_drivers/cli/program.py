@@ -28,6 +28,8 @@ _ENDING = [
     if name in signal.Signals.__members__
 ]
 
+_STDERR = 2
+
 
 def fail(message: str, status: int, kind: str | None = None) -> NoReturn:
     """Say what went wrong in one line, for programs as JSON too if they asked for it, and leave."""
@@ -49,6 +51,14 @@ def _terminate(number: int, _frame: object) -> NoReturn:
 
 def _go_on(_number: int, _frame: object) -> None:
     pass
+
+
+def _open_missing() -> None:
+    """Open what is missing of the descriptors 0, 1 and 2, so that none of these numbers falls to another file."""
+    null = os.open(os.devnull, os.O_RDWR)
+    while null <= _STDERR:
+        null = os.open(os.devnull, os.O_RDWR)
+    os.close(null)
 
 
 def _prepare_streams() -> None:
@@ -74,6 +84,7 @@ def run(argv: Sequence[str] | None = None) -> None:
         # Whoever starts this under nohup wants it to go on.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _terminate)
+    _open_missing()
     _prepare_streams()
     status: object = 0
     try:

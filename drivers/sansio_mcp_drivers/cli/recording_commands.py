@@ -21,7 +21,7 @@ from sansio_mcp_drivers.spawn import Spawn
 
 from .commands import ServerCommand, as_json_option
 from .target import Target, options
-from .terminal import aside, busy, refuse_to_overwrite, show_json
+from .terminal import aside, busy, clean, refuse_to_overwrite, show_json
 
 # Shorter ones stand in every message by accident.
 MIN_SECRET = 4
@@ -84,7 +84,7 @@ def replay(target: Target, file: Path, *, as_json: bool) -> None:
     with busy(f"replaying {file.name}"):
         lines = report(load(file), target.posture, target.timeout)
     for line in lines:
-        click.echo(json.dumps({"at": line.at, "kind": line.kind, "text": line.text}) if as_json else str(line))
+        click.echo(json.dumps({"at": line.at, "kind": line.kind, "text": line.text}) if as_json else clean(str(line)))
 
 
 @click.command(short_help="Draw a recorded session as an HTML page.")

@@ -32,7 +32,7 @@ def record(spawn: Spawn, path: Path, mask: Mask, started: str | None = None) -> 
     """Run a server on our own stdin, stdout and stderr, write it down in `path`, and return its status.
 
     The file can be read by its owner only. Hosts start a server more than once, so a file that is there is kept:
-    `bug.jsonl`, then `bug-2.jsonl` and so on. The three descriptors are used up.
+    `bug.jsonl`, then `bug-2.jsonl` and so on. The three descriptors must be open, and are used up.
 
     Raises:
         TransportFailed: the command could not be started, or the file not created.

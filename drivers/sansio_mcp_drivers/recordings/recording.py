@@ -25,7 +25,6 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import math
 import os
 import stat
 from collections.abc import Callable, Mapping
@@ -35,7 +34,7 @@ from typing import Literal, TypeAlias, get_args
 from attrs import frozen
 
 from sansio_mcp import jsontext
-from sansio_mcp.errors import CorruptionReport
+from sansio_mcp.errors import CorruptionReport, shown
 from sansio_mcp.jsontext import JsonValue
 
 from .masking import Mask, mask_command
@@ -45,6 +44,12 @@ MAGIC = "sansio-mcp-recording"
 
 # Days of an ordinary session. What is read is held several times over.
 MAX_RECORDING_BYTES = 256 * 2**20
+
+# Thirty years. Times are added up and printed to the microsecond, which a double still tells apart there.
+MAX_SECONDS = 10**9
+
+# What a status of an operating system has at most; Windows uses all of it.
+STATUS_BITS = 32
 
 Source: TypeAlias = Literal["client", "server", "stderr"]
 SOURCES: tuple[Source, ...] = get_args(Source)
@@ -211,7 +216,7 @@ def read(text: bytes) -> Recording:
 
 def _header(fields: dict[str, JsonValue]) -> Header:
     if fields[MAGIC] != VERSION:
-        raise RecordingError(f"line 1: a recording of version {fields[MAGIC]!r}; this reads version {VERSION}")
+        raise RecordingError(f"line 1: a recording of version {shown(fields[MAGIC])}; this reads version {VERSION}")
     started = fields.get("started")
     return Header(
         _strings(fields, "command"), _strings(fields, "masked"), started if isinstance(started, str) else None
@@ -219,11 +224,11 @@ def _header(fields: dict[str, JsonValue]) -> Header:
 
 
 def _event(fields: dict[str, JsonValue], number: int) -> Event:
-    at, source = fields.get("at"), fields.get("from")
-    if isinstance(at, bool) or not isinstance(at, int | float) or not 0 <= at < math.inf:
-        raise RecordingError(f"line {number}: `at` must be seconds, at least 0")
+    at, source = _seconds(fields, number), fields.get("from")
     match fields:
         case {"exit": int(status)} if not isinstance(status, bool):
+            if status.bit_length() > STATUS_BITS:
+                raise RecordingError(f"line {number}: `exit` must be a status, of at most {STATUS_BITS} bits")
             return Exit(at, status)
         case {"signal": str(name)}:
             return SignalSent(at, name)
@@ -247,6 +252,13 @@ def _event(fields: dict[str, JsonValue], number: int) -> Event:
         case _:
             pass
     raise RecordingError(f"line {number}: has none of text, base64, eof and refused")
+
+
+def _seconds(fields: dict[str, JsonValue], number: int) -> float:
+    at = fields.get("at")
+    if isinstance(at, bool) or not isinstance(at, int | float) or not 0 <= at <= MAX_SECONDS:
+        raise RecordingError(f"line {number}: `at` must be seconds, at least 0 and at most {MAX_SECONDS}")
+    return float(at)
 
 
 def _fields(line: bytes, number: int) -> dict[str, JsonValue]:

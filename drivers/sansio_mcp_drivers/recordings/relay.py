@@ -10,10 +10,13 @@ Signals come as bytes from a descriptor too, the bell, so there is one place whe
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import select
 import signal
+import struct
 import subprocess
+import termios
 import time
 from collections.abc import Generator
 
@@ -27,10 +30,6 @@ READ_BYTES = 64 * 2**10
 # Processes that the server leaves behind may hold its pipes open for ever.
 LINGER_SECONDS = 0.5
 
-# What the server wrote last is in its pipes when it ends, and others may fill them for ever. A pipe holds 64 KiB unless
-# somebody made it larger, at most 1 MiB (pipe(7)).
-LAST_READS = 16
-
 PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 
 # A pipe has an error once its reader has gone, a socket a hang-up; Node.js gives its children sockets.
@@ -39,12 +38,16 @@ GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL
 
 @define
 class _Flow:
-    """Bytes from one descriptor to another. Both are None once the flow has ended."""
+    """Bytes from one descriptor to another. Both are None once the flow has ended.
+
+    `last` is how many more bytes will be read, once that is settled.
+    """
 
     source: Source
     reader: int | None
     writer: int | None
     pending: memoryview = Factory(lambda: memoryview(b""))
+    last: int | None = None
 
 
 class Relay:
@@ -57,7 +60,6 @@ class Relay:
         self._pipes = {pipe.fileno(): pipe for pipe in (process.stdin, process.stdout, process.stderr)}
         self._started = time.monotonic()
         self._until: float | None = None
-        self._last_reads = LAST_READS
         self._failure: OSError | None = None
         self._input = _Flow("client", 0, process.stdin.fileno())
         self._outputs = [_Flow("server", process.stdout.fileno(), 1), _Flow("stderr", process.stderr.fileno(), 2)]
@@ -72,8 +74,7 @@ class Relay:
                 self._move(flow, ready)
             if self._until is not None and self._until <= time.monotonic():
                 for flow in self._outputs:
-                    if not flow.pending and (self._last_reads <= 0 or not _is_ready(flow.reader, select.POLLIN)):
-                        self._end(flow)
+                    self._finish(flow)
             self._tell_of_failure()
         self._writer.finish(self._now())
         return self._process.wait()
@@ -123,7 +124,7 @@ class Relay:
 
     def _read(self, flow: _Flow, reader: int, writer: int) -> None:
         try:
-            data = os.read(reader, READ_BYTES)
+            data = os.read(reader, READ_BYTES if flow.last is None else min(READ_BYTES, flow.last))
         except BlockingIOError:
             return
         except OSError:  # A terminal that was closed, or a socket that was reset.
@@ -131,8 +132,8 @@ class Relay:
         if not data:
             self._end(flow)
             return
-        if self._until is not None:
-            self._last_reads -= 1
+        if flow.last is not None:
+            flow.last -= len(data)
         event = Data(self._now(), flow.source, data)
         flow.pending = memoryview(data)
         taken = self._write(flow, writer)
@@ -153,6 +154,15 @@ class Relay:
         if flow.reader is None and not flow.pending:
             self._close(flow)
         return True
+
+    def _finish(self, flow: _Flow) -> None:
+        """Read what is in the pipe, however slowly the host takes it, and no more: others may fill it for ever."""
+        if flow.reader is None:
+            return
+        if flow.last is None:
+            flow.last = _unread(flow.reader)
+        if flow.last == 0:
+            self._end(flow)
 
     def _end(self, flow: _Flow) -> None:
         """Read no more, and close once everything is passed on."""
@@ -216,9 +226,13 @@ def _heard(_number: int, _frame: object) -> None:
     """Python writes to the wake-up descriptor only for a signal that has a handler."""
 
 
-def _is_ready(descriptor: int | None, event: int) -> bool:
-    if descriptor is None:
-        return False
+def _unread(pipe: int) -> int:
+    """Return how many bytes are in a pipe."""
+    (count,) = struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(struct.calcsize("i"))))
+    return int(count)
+
+
+def _is_ready(descriptor: int, event: int) -> bool:
     poller = select.poll()
     poller.register(descriptor, event)
     return any(state & event for _, state in poller.poll(0))
