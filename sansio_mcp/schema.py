@@ -10,9 +10,10 @@ from typing import TypeAlias
 
 from attrs import frozen
 
+from .applicators import declared_beyond
 from .jsontext import JsonValue
 from .protocol import JsonObject
-from .shapes import SCALARS, UNKNOWN, Budget, Scalar, Shape, Shaper, declared_beyond, note
+from .shapes import SCALARS, UNKNOWN, Budget, Scalar, Shape, Shaper, note
 
 
 @frozen

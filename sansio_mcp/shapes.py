@@ -8,11 +8,12 @@ Schema 2020-12, a list of `items` as in draft 7, and `nullable` of OpenAPI 3.0, 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, Literal, TypeAlias
 
 from attrs import define, evolve, field, frozen
 
+from .applicators import APPLICATORS, COMPOSING, declared_beyond, said_of_others, says_open
 from .jsontext import JsonValue
 from .protocol import JsonObject
 
@@ -180,46 +181,6 @@ NULL: Final = Primitive("null")
 _VAGUE: Final = (UNKNOWN, Array(UNKNOWN), Map(UNKNOWN))
 
 
-# Where a schema can speak of members other than in `properties`. Lists of schemas, single schemas, schemas by key.
-_BRANCH_LISTS = ("anyOf", "oneOf", "allOf")
-_BRANCHES = ("if", "then", "else")
-_BRANCH_MAPS = ("dependentSchemas", "dependencies")
-_COMPOSING = ("$ref", *_BRANCH_LISTS)
-_APPLICATORS = frozenset({*_COMPOSING, *_BRANCHES, *_BRANCH_MAPS, "properties", "patternProperties"})
-
-
-def declared_beyond(schema: JsonObject, known: Collection[str]) -> str | None:
-    """Return which keyword may declare members beside `known`, in words, or None.
-
-    `additionalProperties: true` declares none: it says what its absence says.
-    """
-    if schema.get("patternProperties"):
-        return "patternProperties declares more"
-    extra = schema.get("additionalProperties")
-    if isinstance(extra, dict) and extra:
-        return "additionalProperties declares more"
-    if "$ref" in schema:
-        return "$ref declares more"
-    for keyword, branch in _branches(schema):
-        properties = branch.get("properties", {})
-        nested = any(inner in _APPLICATORS and inner != "properties" for inner in branch)
-        if nested or not isinstance(properties, dict) or any(name not in known for name in properties):
-            return f"{keyword} declares more"
-    return None
-
-
-def _branches(schema: JsonObject) -> Iterable[tuple[str, JsonObject]]:
-    for keyword in (*_BRANCH_LISTS, *_BRANCHES, *_BRANCH_MAPS):
-        value = schema.get(keyword)
-        if keyword in _BRANCHES:
-            value = [value]
-        elif keyword in _BRANCH_MAPS and isinstance(value, dict):
-            value = list(value.values())
-        for branch in value if isinstance(value, list) else ():
-            if isinstance(branch, dict):
-                yield keyword, branch
-
-
 def note(schema: JsonValue) -> str | None:
     """Return the server's word on what `schema` describes."""
     said = schema.get("description") if isinstance(schema, dict) else None
@@ -245,6 +206,8 @@ class Shaper:
         self._budget = budget or Budget()
         self._stop = max(0, self._budget.left - MAX_SHAPE_NODES)
         self._following: set[str] = set()
+        self._embedded = False
+        """Whether what is being read stands in a schema within the root that has an `$id` of its own."""
 
     def shape(self, schema: JsonValue, depth: int = 0) -> Shape:
         """Return the shape of the values that `schema` allows."""
@@ -253,6 +216,7 @@ class Shaper:
         self._budget.left -= 1
         if depth >= MAX_SHAPE_DEPTH or self._budget.left < self._stop or not isinstance(schema, dict):
             return UNKNOWN
+        around, self._embedded = self._embedded, self._embedded or self._is_embedded(schema)
         found: Shape = UNKNOWN
         # Every keyword of a schema binds, so what one of them allows is never narrower than the whole.
         for read in (_enumerated, self._by_type, self._composed):
@@ -262,7 +226,12 @@ class Shaper:
             if candidate not in _VAGUE:
                 found = candidate
                 break
+        self._embedded = around
         return union((found, NULL)) if schema.get("nullable") is True else found
+
+    def _is_embedded(self, schema: JsonValue) -> bool:
+        """Tell whether references within `schema` start at it and not at the root (JSON Schema 2020-12, 8.2.1)."""
+        return isinstance(schema, dict) and schema is not self._root and isinstance(schema.get("$id"), str)
 
     def _by_type(self, schema: JsonObject, depth: int) -> Shape:
         declared = schema.get("type")
@@ -301,7 +270,7 @@ class Shaper:
         required = schema.get("required") or []
         if not isinstance(properties, dict) or not isinstance(required, list):
             return Map(UNKNOWN)
-        if not properties and not required and not any(keyword in schema for keyword in _APPLICATORS - {"properties"}):
+        if not properties and not required and not any(keyword in schema for keyword in APPLICATORS - {"properties"}):
             return Map(self.shape(schema.get("additionalProperties"), depth + 1))
         wanted = dict.fromkeys(name for name in required if isinstance(name, str))
         names = wanted | properties
@@ -311,8 +280,7 @@ class Shaper:
             Field(name, self.shape(properties.get(name), depth + 1), name in wanted, note(properties.get(name)))
             for name in names
         )
-        extra = schema.get("additionalProperties")
-        return Record(tuple(fields), extra is True or extra == {})
+        return Record(tuple(fields), says_open(schema))
 
     def _composed(self, schema: JsonObject, depth: int) -> Shape:
         """Return the shape of a schema that is nothing but a reference or a choice.
@@ -320,12 +288,12 @@ class Shaper:
         Two of them, or members declared beside one, would have to be merged; a record of one half alone would keep
         the other half's members out.
         """
-        present = [keyword for keyword in schema if keyword in _APPLICATORS]
-        if len(present) != 1 or present[0] not in _COMPOSING:
+        present = [keyword for keyword in schema if keyword in APPLICATORS]
+        if len(present) != 1 or present[0] not in COMPOSING or said_of_others(schema) not in (None, False):
             return UNKNOWN
         value = schema[present[0]]
         if present[0] == "$ref":
-            return self._referred(value, depth)
+            return UNKNOWN if self._embedded else self._referred(value, depth)
         if not isinstance(value, list) or not 0 < len(value) <= MAX_BRANCHES:
             return UNKNOWN
         if present[0] == "allOf":
@@ -338,12 +306,14 @@ class Shaper:
             return UNKNOWN
         target = self._root
         for step in reference.split("/")[1:]:
+            self._embedded = self._embedded or self._is_embedded(target)
             target = _member(target, step.replace("~1", "/").replace("~0", "~"))
         self._following.add(reference)
         try:
             return self.shape(target, depth + 1)
         finally:
             self._following.remove(reference)
+            self._embedded = False
 
 
 def _member(value: JsonValue, key: str) -> JsonValue:

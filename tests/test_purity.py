@@ -51,6 +51,7 @@ NEVER_LOADED = [
     "tempfile",
     "urllib",
     "uuid",
+    "sansio_mcp.applicators",
     "sansio_mcp.calls",
     "sansio_mcp.codegen",
     "sansio_mcp.names",

@@ -39,6 +39,13 @@ def with_some_value(drawn: SearchStrategy[Json]) -> SearchStrategy[tuple[Json, J
     return drawn.flatmap(lambda schema: st.tuples(st.just(schema), members(schema)))
 
 
+def embedded(schema: Json) -> Json:
+    """Return a schema that allows what `schema` does, and has other definitions of the same names around it."""
+    own = schema.get("$defs") if isinstance(schema, dict) else None
+    defs = {key: {"type": "null"} for key in ("a", "b", *(own if isinstance(own, dict) else ()))}
+    return {"$defs": defs, "anyOf": [{"$id": "urn:embedded", **schema} if isinstance(schema, dict) else schema]}
+
+
 def _allows(schema: Json, value: Json) -> bool:
     try:
         jsonschema.Draft202012Validator.check_schema(schema)
@@ -54,6 +61,9 @@ def compare(schema: Json, value: Json) -> None:
     shape = Shaper(schema).shape(schema)
     assert accepts(shape, value), shape
     assert accepts(as_parsed(shape), value), shape
+    embedding = embedded(schema)
+    if _allows(embedding, value):
+        assert accepts(Shaper(embedding).shape(embedding), value), embedding
     planned = plan(schema)
     if isinstance(planned, Typed):
         params = {param.name: param for param in planned.params}

@@ -55,6 +55,8 @@ class Types:
     digest: Digest
     named: dict[Shape, str] = Factory(dict[Shape, str])
     lines: list[str] = Factory(list[str])
+    ordinals: dict[str, int] = Factory(dict[str, int])
+    """The next number for each name that several types would like."""
     imported: bool = False
     """Whether any of `typing` is used."""
 
@@ -108,10 +110,11 @@ class Types:
 
     def _free(self, wanted: str) -> str:
         stem = name = names.pascal(wanted, self.digest)
-        ordinal = 2
+        ordinal = self.ordinals.get(stem, 2)
         while name in self.taken:
             name = f"{stem}{ordinal}"
             ordinal += 1
+        self.ordinals[stem] = ordinal
         self.taken.add(name)
         return name
 

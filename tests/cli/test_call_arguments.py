@@ -140,6 +140,8 @@ def test_a_key_that_is_not_declared_is_refused(pair: str, complaint: str, more: 
     [
         pytest.param({"additionalProperties": True}, id="others"),
         pytest.param({"additionalProperties": {}}, id="any others"),
+        pytest.param({"unevaluatedProperties": True}, id="others that nothing else speaks of"),
+        pytest.param({"unevaluatedProperties": {"type": "integer"}}, id="such others of a type"),
         pytest.param({"additionalProperties": {"type": "integer"}}, id="others of a type"),
         pytest.param({"patternProperties": {"^c": {"type": "integer"}}}, id="others of a pattern"),
         pytest.param({"allOf": [{"properties": {"cuont": {}}}]}, id="declared in a part"),

@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 from sansio_mcp import codegen
 from sansio_mcp.calls import UNSET, Call
 from sansio_mcp.codegen import Generated, SchemaTooLarge, describe, generate, listing_digest, refusals
+from sansio_mcp.codegen.python import Types
 from sansio_mcp.errors import GenerateError, LocalProtocolError
 from sansio_mcp.jsontext import JsonValue
-from sansio_mcp.names import mangle, mangle_label
+from sansio_mcp.names import mangle, mangle_label, sha256_hex
 from sansio_mcp.protocol import ToolDescriptor
+from sansio_mcp.shapes import Field, Primitive, Record
 
 BERTH: JsonValue = {
     "type": "object",
@@ -123,6 +125,26 @@ def test_types_with_one_name_are_numbered_and_equal_ones_shared() -> None:
 
     made = generate("s", [tool("get_a", "k"), tool("getA", "m"), tool("GetA", "k")])
     assert re.findall(r"^class (\w+)\(_t", made.source, re.MULTILINE) == ["GetAX", "GetAX2"]
+
+
+class Asked(set[str]):
+    """Names, and how often one was looked for among them."""
+
+    times = 0
+
+    def __contains__(self, name: object) -> bool:
+        self.times += 1
+        return super().__contains__(name)
+
+
+@pytest.mark.parametrize("several", [10, 1_000])
+def test_a_name_that_many_types_would_like_is_found_in_a_few_steps_each(several: int) -> None:
+    types = Types(Asked({"Berth", "Berth3"}), sha256_hex)
+    records = [Record((Field(f"key{number}", Primitive("string"), True),)) for number in range(several)]
+    found = [types.annotation(record, "berth") for record in records]
+    assert found == ["Berth2", *(f"Berth{number}" for number in range(4, several + 3))]
+    assert isinstance(types.taken, Asked)
+    assert types.taken.times <= 4 * several
 
 
 def test_keys_that_are_no_attributes_or_hide_a_type_go_into_a_call() -> None:

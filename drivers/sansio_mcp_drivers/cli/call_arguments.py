@@ -18,6 +18,7 @@ import click
 from attrs import frozen
 
 from sansio_mcp import ToolDescriptor, jsontext
+from sansio_mcp.applicators import said_of_others, says_open
 from sansio_mcp.codegen.text import MAX_NOTE, clean, quote
 from sansio_mcp.errors import CorruptionReport
 from sansio_mcp.jsontext import JsonValue
@@ -85,8 +86,8 @@ def declared(tool: ToolDescriptor) -> Keys:
     planned = plan(tool.input_schema)
     if not isinstance(planned, Typed) or not isinstance(tool.input_schema, dict):
         return Keys({})
-    properties, others = (tool.input_schema.get(keyword) for keyword in ("properties", "additionalProperties"))
-    closed = others is False or (bool(properties) and others is not True and not isinstance(others, dict))
+    properties, others = tool.input_schema.get("properties"), said_of_others(tool.input_schema)
+    closed = others is False or (bool(properties) and not says_open(tool.input_schema) and not isinstance(others, dict))
     # Unlike `as_parsed` this keeps whether a record is open.
     return Keys({each.name: rebuilt(each.shape, _as_list) for each in planned.params}, closed and planned.more is None)
 
