@@ -146,8 +146,7 @@ class Client:
                 operations wait already.
         """
         arguments = {} if arguments is None else arguments
-        if type(name) is not str:
-            _require(name, str, "name")
+        _require(name, str, "name")
         _require(arguments, Mapping, "arguments")
         texts = jsontext.dumps(name, "name"), jsontext.dumps(dict(arguments), "arguments")
         limit = self._limit(timeout, self.options.call_timeout)
