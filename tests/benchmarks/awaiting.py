@@ -16,10 +16,10 @@ from .worker import asked, expect, held
 def _kind(subject: str) -> Any:
     # Each is there in its own environment alone.
     if subject == "aio":
-        from .ours import Aio  # noqa: PLC0415
+        from .ours import Aio  # noqa: PLC0415 - each loads its own alone
 
         return Aio
-    from .peers import Fast, Official  # noqa: PLC0415
+    from .peers import Fast, Official  # noqa: PLC0415 - each loads its own alone
 
     return Fast if subject == "fastmcp" else Official
 

@@ -47,11 +47,11 @@ def _core(operation: str) -> Callable[[], object]:
 def _driver(operation: str, times: int, server: list[str]) -> None:
     # Each loads its own driver alone.
     if operation == "blocking call":
-        from sansio_mcp_drivers import blocking  # noqa: PLC0415
+        from sansio_mcp_drivers import blocking  # noqa: PLC0415 - each loads its own alone
 
         connected: Any = blocking.connect(server)
     else:
-        from sansio_mcp_drivers import threads  # noqa: PLC0415
+        from sansio_mcp_drivers import threads  # noqa: PLC0415 - each loads its own alone
 
         connected = threads.connect(server)
     with connected:

@@ -29,11 +29,11 @@ class Ours:
     def __init__(self, driver: str, command: list[str]) -> None:
         # Each loads its own driver alone.
         if driver == "blocking":
-            from sansio_mcp_drivers import blocking  # noqa: PLC0415
+            from sansio_mcp_drivers import blocking  # noqa: PLC0415 - each loads its own alone
 
             self.server: Any = blocking.connect(command, options=OPTIONS)
         else:
-            from sansio_mcp_drivers import threads  # noqa: PLC0415
+            from sansio_mcp_drivers import threads  # noqa: PLC0415 - each loads its own alone
 
             self.server = threads.connect(command, options=OPTIONS)
 

@@ -31,7 +31,7 @@ class Official:
     @classmethod
     async def connect(cls, command: list[str]) -> Official:
         import mcp  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415 - a peer may be not there
-        from mcp.client.stdio import stdio_client  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
+        from mcp.client.stdio import stdio_client  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415 - each loads its own alone
 
         stack = AsyncExitStack()
         parameters = mcp.StdioServerParameters(command=command[0], args=command[1:])
@@ -44,7 +44,7 @@ class Official:
         return await self.session.call_tool(TOOL, arguments)
 
     async def listing(self) -> int:
-        from mcp.types import PaginatedRequestParams  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
+        from mcp.types import PaginatedRequestParams  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415 - each loads its own alone
 
         count, cursor = 0, None
         while True:  # One page is what `list_tools` gives.
@@ -68,8 +68,8 @@ class Fast:
 
     @classmethod
     async def connect(cls, command: list[str]) -> Fast:
-        from fastmcp import Client  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
-        from fastmcp.client.transports import (  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
+        from fastmcp import Client  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415 - each loads its own alone
+        from fastmcp.client.transports import (  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415 - each loads its own alone
             StdioTransport,
         )
 

@@ -110,17 +110,17 @@ def main(subject: str, case: str, times: int, command: list[str]) -> dict[str, A
     """Return the figures."""
     # Each loads what it needs alone.
     if subject == "bare":
-        from .bare import Bare  # noqa: PLC0415
+        from .bare import Bare  # noqa: PLC0415 - each loads its own alone
 
         meter = waiting(case, times, lambda: Bare(command), command, threads=False)
     elif subject in ("blocking", "threads"):
-        from .ours import Ours  # noqa: PLC0415
+        from .ours import Ours  # noqa: PLC0415 - each loads its own alone
 
         meter = waiting(case, times, lambda: Ours(subject, command), command, threads=subject == "threads")
     else:
-        import asyncio  # noqa: PLC0415
+        import asyncio  # noqa: PLC0415 - each loads its own alone
 
-        from .awaiting import awaiting  # noqa: PLC0415
+        from .awaiting import awaiting  # noqa: PLC0415 - each loads its own alone
 
         meter = asyncio.run(awaiting(case, times, subject, command))
     return meter.figures()

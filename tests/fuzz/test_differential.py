@@ -41,7 +41,7 @@ SCHEMAS = small_schemas()
 def test_json_text_reads_as_elsewhere(text: bytes) -> None:
     pytest.importorskip("orjson")
     pytest.importorskip("msgspec")
-    from fuzz.differential import jsontext  # noqa: PLC0415
+    from fuzz.differential import jsontext  # noqa: PLC0415 - where its library is installed
 
     jsontext.compare(text)
 
@@ -50,7 +50,7 @@ def test_json_text_reads_as_elsewhere(text: bytes) -> None:
 def test_stored_json_text_reads_as_elsewhere(path: Path) -> None:
     pytest.importorskip("orjson")
     pytest.importorskip("msgspec")
-    from fuzz.differential import jsontext  # noqa: PLC0415
+    from fuzz.differential import jsontext  # noqa: PLC0415 - where its library is installed
 
     jsontext.compare(path.read_bytes())
 
@@ -59,7 +59,7 @@ def test_stored_json_text_reads_as_elsewhere(path: Path) -> None:
 @given(strategies.envelopes() | strategies.wrong_envelopes())
 def test_a_message_is_what_the_official_sdk_takes_it_for(message: Any) -> None:
     pytest.importorskip("mcp")
-    from fuzz.differential import envelope  # noqa: PLC0415
+    from fuzz.differential import envelope  # noqa: PLC0415 - where its library is installed
 
     envelope.compare(message, json.dumps(message).encode())
 
@@ -68,7 +68,7 @@ def test_a_message_is_what_the_official_sdk_takes_it_for(message: Any) -> None:
 @given(st.data())
 def test_a_valid_value_fits_the_shape(data: st.DataObject) -> None:
     pytest.importorskip("jsonschema")
-    from fuzz.differential import shapes  # noqa: PLC0415
+    from fuzz.differential import shapes  # noqa: PLC0415 - where its library is installed
 
     shapes.compare(*data.draw(shapes.with_a_valid_value(strategies.schemas())))
 
@@ -77,7 +77,7 @@ def test_a_valid_value_fits_the_shape(data: st.DataObject) -> None:
 @given(st.data())
 def test_a_value_that_a_hostile_schema_allows_fits_the_shape(data: st.DataObject) -> None:
     pytest.importorskip("jsonschema")
-    from fuzz.differential import shapes  # noqa: PLC0415
+    from fuzz.differential import shapes  # noqa: PLC0415 - where its library is installed
 
     shapes.compare(*data.draw(shapes.with_some_value(strategies.hostile_schemas())))
 
@@ -86,7 +86,7 @@ def test_a_value_that_a_hostile_schema_allows_fits_the_shape(data: st.DataObject
 @given(st.data())
 def test_a_value_that_a_schema_still_allows_with_one_thing_wrong_in_it_fits_the_shape(data: st.DataObject) -> None:
     pytest.importorskip("jsonschema")
-    from fuzz.differential import shapes  # noqa: PLC0415
+    from fuzz.differential import shapes  # noqa: PLC0415 - where its library is installed
 
     schema = data.draw(strategies.schemas())
     wrong = data.draw(strategies.add_a_keyword(schema) | strategies.break_one_thing(schema))
@@ -95,7 +95,7 @@ def test_a_value_that_a_schema_still_allows_with_one_thing_wrong_in_it_fits_the_
 
 def test_no_reference_of_an_attacker_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("jsonschema")
-    from fuzz.differential import shapes  # noqa: PLC0415
+    from fuzz.differential import shapes  # noqa: PLC0415 - where its library is installed
 
     opened: list[object] = []
     monkeypatch.setattr("urllib.request.urlopen", opened.append)
@@ -108,7 +108,7 @@ def test_no_reference_of_an_attacker_is_followed(monkeypatch: pytest.MonkeyPatch
 @given(st.data())
 def test_a_value_that_a_stored_schema_allows_fits_the_shape(data: st.DataObject) -> None:
     pytest.importorskip("jsonschema")
-    from fuzz.differential import shapes  # noqa: PLC0415
+    from fuzz.differential import shapes  # noqa: PLC0415 - where its library is installed
 
     shapes.compare(*data.draw(shapes.with_some_value(st.sampled_from(SCHEMAS))))
 
@@ -134,7 +134,7 @@ def stored(target: Target) -> dict[str, Generated]:
 
 def test_generated_python_is_clean_to_the_type_checker() -> None:
     pytest.importorskip("mypy")
-    from fuzz.differential import generated  # noqa: PLC0415
+    from fuzz.differential import generated  # noqa: PLC0415 - where its library is installed
 
     assert generated.type_errors({name: made.source for name, made in stored("python").items()}) == ""
 
@@ -168,7 +168,7 @@ def python_of(entries: list[Any]) -> str | None:
 
 def test_python_generated_from_drawn_listings_is_clean_to_the_type_checker() -> None:
     pytest.importorskip("mypy")
-    from fuzz.differential import generated  # noqa: PLC0415
+    from fuzz.differential import generated  # noqa: PLC0415 - where its library is installed
 
     sources = gathered(st.lists(strategies.tools(), min_size=1, max_size=5).map(python_of), 80)
     assert len(sources) > 40
@@ -186,7 +186,7 @@ def called(schema: Any, arguments: dict[str, Any]) -> str | None:
 
 def test_drawn_arguments_are_what_the_type_checker_expects() -> None:
     pytest.importorskip("mypy")
-    from fuzz.differential import generated  # noqa: PLC0415
+    from fuzz.differential import generated  # noqa: PLC0415 - where its library is installed
 
     calls = strategies.objects(strategies.schemas()).flatmap(
         lambda schema: strategies.values_of(schema, plain=True).map(lambda value: called(schema, value))
@@ -198,7 +198,7 @@ def test_drawn_arguments_are_what_the_type_checker_expects() -> None:
 
 def test_an_argument_that_the_schema_does_not_allow_is_an_error_to_the_type_checker() -> None:
     pytest.importorskip("mypy")
-    from fuzz.differential import generated  # noqa: PLC0415
+    from fuzz.differential import generated  # noqa: PLC0415 - where its library is installed
 
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
     right, wrong = called(schema, {"a": 1}), called(schema, {"a": "1"})
@@ -211,7 +211,7 @@ def test_an_argument_that_the_schema_does_not_allow_is_an_error_to_the_type_chec
 
 def test_generated_gleam_has_no_error_in_the_grammar() -> None:
     pytest.importorskip("tree_sitter_language_pack", reason="the grammars are not installed")
-    from fuzz.differential import generated  # noqa: PLC0415
+    from fuzz.differential import generated  # noqa: PLC0415 - where its library is installed
 
     assert [name for name, made in stored("gleam").items() if not generated.is_gleam(made.source)] == []
 
@@ -219,7 +219,7 @@ def test_generated_gleam_has_no_error_in_the_grammar() -> None:
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(strategies.tools(), max_size=4), st.sampled_from(get_args(Target)))
 def test_generated_text_is_of_its_language(entries: list[Any], target: Target) -> None:
-    from fuzz.differential import generated  # noqa: PLC0415
+    from fuzz.differential import generated  # noqa: PLC0415 - where its library is installed
 
     page = decode_tools_page({"tools": entries}, lenient=True)
     made = made_or_refused(page.tools, target) if isinstance(page, ToolsPage) else None

@@ -154,12 +154,12 @@ class Bench:
         python = [sys.executable, "-I", "-S", scripted.__file__]
         return [*python, str(record.path), json.dumps(steps), *words], record
 
-    def prepare(self, steps: list[Step], *words: str, **settings: Any) -> tuple[Face, Record]:  # noqa: ANN401
+    def prepare(self, steps: list[Step], *words: str, **settings: Any) -> tuple[Face, Record]:  # noqa: ANN401 - as the driver takes them
         """Return a parked connection to a scripted server; `settings` are those of the driver."""
         command, record = self.command(steps, *words)
         return self.driver.prepare(command, **{"options": Options(grace=1.0), **settings}), record
 
-    def connect(self, steps: list[Step] = SERVE, *words: str, **settings: Any) -> tuple[Face, Record]:  # noqa: ANN401
+    def connect(self, steps: list[Step] = SERVE, *words: str, **settings: Any) -> tuple[Face, Record]:  # noqa: ANN401 - as the driver takes them
         """Return a connection to a scripted server."""
         face, record = self.prepare(steps, *words, **settings)
         face.connect()
