@@ -83,7 +83,7 @@ class Client:
     @property
     def in_flight(self) -> int:
         """How many operations wait for an answer. At `Options.max_in_flight` one more is refused."""
-        return len(self._conversation)
+        return len(self._conversation.operations)
 
     @property
     def reason(self) -> str | None:
@@ -119,7 +119,9 @@ class Client:
         call_id = self._mint()
         if self._life is Life.PARKED:
             limit = self.options.handshake_timeout
-            self._conversation.begin(Connecting(call_id, self.options, limit, now + limit))
+            connecting = Connecting(limit, now + limit, self.options)
+            connecting.call_id = call_id
+            self._conversation.begin(connecting)
             self._signal(Signal.CONNECT, now)
             self._outputs.append(Open())
             self._wish_for(now + limit)
@@ -134,7 +136,7 @@ class Client:
             LocalProtocolError: the timeout is out of range, or `max_in_flight` operations wait already.
         """
         limit = self._limit(timeout, self.options.listing_timeout)
-        return self._begin(Listing(self._mint(), self.options, limit, now + limit))
+        return self._begin(Listing(limit, now + limit, self.options))
 
     def call_tool(
         self, name: str, arguments: Mapping[str, object] | None, now: float, timeout: float | None = None
@@ -145,12 +147,17 @@ class Client:
             LocalProtocolError: the arguments are no JSON object, the timeout is out of range, or `max_in_flight`
                 operations wait already.
         """
-        arguments = {} if arguments is None else arguments
-        _require(name, str, "name")
-        _require(arguments, Mapping, "arguments")
-        texts = jsontext.dumps(name, "name"), jsontext.dumps(dict(arguments), "arguments")
+        if not isinstance(name, str):
+            raise _misfit(name, "str", "name")
+        if arguments is None:
+            arguments = {}
+        elif type(arguments) is not dict:
+            if not isinstance(arguments, Mapping):
+                raise _misfit(arguments, "Mapping", "arguments")
+            arguments = dict(arguments)
+        name, text = jsontext.dumps(name, "name"), jsontext.dumps(arguments, "arguments")
         limit = self._limit(timeout, self.options.call_timeout)
-        return self._begin(Calling(self._mint(), self.options, limit, now + limit, 0, *texts))
+        return self._begin(Calling(limit, now + limit, name, text))
 
     def ping(self, now: float, timeout: float | None = None) -> CallId:
         """Ask for a sign of life. Settled as `Pong`.
@@ -159,7 +166,7 @@ class Client:
             LocalProtocolError: the timeout is out of range, or `max_in_flight` operations wait already.
         """
         limit = self._limit(timeout, self.options.call_timeout)
-        return self._begin(Pinging(self._mint(), self.options, limit, now + limit))
+        return self._begin(Pinging(limit, now + limit))
 
     def abandon(self, call_id: CallId, now: float) -> None:
         """Forget an operation whose caller went away: nothing is settled for it. Unknown ids are harmless.
@@ -226,12 +233,14 @@ class Client:
 
     def receive_data(self, data: bytes | bytearray | memoryview, now: float) -> None:
         """Take bytes from the server's stdout, however cut."""
-        self._require_opened()
+        if not self._opened:
+            self._require_opened()
         if type(data) is not bytes:
             data = octets(data)
         if self._reason is None and not self._stdout_ended:
             self._conversation.receive(data, now)
-            self._follow(now)
+            if self._conversation.ending is not None:
+                self._follow(now)
 
     def receive_eof(self, now: float) -> None:
         """Take note that the server's stdout ended. A complete message without its newline still counts."""
@@ -290,24 +299,25 @@ class Client:
                 self._wish_for(at)
 
     def _mint(self) -> CallId:
-        self._last_call_id += 1
-        return CallId(self._last_call_id)
+        self._last_call_id = minted = CallId(self._last_call_id + 1)
+        return minted
 
     def _limit(self, timeout: float | None, default: float) -> float:
-        if len(self._conversation) >= self.options.max_in_flight:
+        if len(self._conversation.operations) >= self.options.max_in_flight:
             raise LocalProtocolError(f"{self.options.max_in_flight} operations wait for an answer; wait for one first")
         return default if timeout is None else seconds(timeout, "timeout")
 
     def _begin(self, operation: Operation) -> CallId:
+        operation.call_id = self._mint()
         if self._reason is not None:
             self._conversation.settle(operation.call_id, Unavailable(self._reason))
         elif self._conversation.handshake is not Handshake.READY:
             unready = Unavailable("not connected yet: wait until connect is settled")
             self._conversation.settle(operation.call_id, unready)
         else:
-            self._conversation.begin(operation)
-            self._conversation.send(operation)
-            self._wish_for(operation.deadline)
+            self._conversation.ask(operation)
+            if self._wish is None or operation.deadline < self._wish:
+                self._wish_for(operation.deadline)
         return operation.call_id
 
     def _told(self, reason: str) -> str:
@@ -388,9 +398,8 @@ class Client:
             raise LocalProtocolError("the transport was not opened, so nothing can have come from it")
 
 
-def _require(value: object, kind: type[object], name: str) -> None:
-    if not isinstance(value, kind):
-        raise LocalProtocolError(f"{name} must be a {kind.__name__}, not a {type(value).__name__}")
+def _misfit(value: object, kind: str, name: str) -> LocalProtocolError:
+    return LocalProtocolError(f"{name} must be a {kind}, not a {type(value).__name__}")
 
 
 def _obituary(status: int, last_words: str) -> str:

@@ -20,12 +20,11 @@ from .errors import (
     ServerError,
     excerpt,
 )
-from .jsontext import JsonValue
-from .lifecycle import HANDSHAKE, VERDICTS, Fault, Handshake, Signal, Verdict
+from .lifecycle import HANDSHAKE, VERDICTS, Fault, Handshake, Posture, Signal, Verdict
 from .operations import Connecting, Operation
 from .options import MAX_REQUESTS, REQUEST_WINDOW, Options
 from .outputs import Anomaly, CallId, Outcome, Output, Settle, Write
-from .protocol import Connected, ToolListing
+from .protocol import CallToolResult, Connected, ToolListing
 from .stdio import LineReader, LineTooLong
 
 # Of an over-long stray line this much is decoded to be shown; `excerpt` cuts it further.
@@ -50,50 +49,54 @@ class Conversation:
         self.ending: Ending | None = None
         # True while the server's stdin takes frames: from the opening to the first sign of an end.
         self.writable: bool = False
+        # In flight.
+        self.operations: dict[CallId, Operation] = {}
+        self._lenient = options.posture is Posture.LENIENT
+        self._batches = False
         self._outputs = outputs
         self._reader = LineReader(options.max_line_bytes)
-        self._operations: dict[CallId, Operation] = {}
-        self._awaited: dict[int, Operation] = {}
+        self._awaited: dict[int | str, Operation] = {}
         self._last_wire_id = 0
         self._anomalies = 0
         self._requests = 0
         self._window_ends = 0.0
 
-    def __len__(self) -> int:
-        """Return how many operations are in flight."""
-        return len(self._operations)
-
     def begin(self, operation: Operation) -> None:
         """Take an operation into custody: from here on it will be settled once."""
-        self._operations[operation.call_id] = operation
+        self.operations[operation.call_id] = operation
+
+    def ask(self, operation: Operation) -> None:
+        """Take an operation into custody and send its request."""
+        self.operations[operation.call_id] = operation
+        self.send(operation)
 
     def send(self, operation: Operation) -> None:
         """Track the operation under a new wire id, then queue its request."""
-        self._last_wire_id += 1
-        operation.wire_id = self._last_wire_id
-        self._awaited[operation.wire_id] = operation
-        self._write(operation.request())
+        self._last_wire_id = operation.wire_id = wire_id = self._last_wire_id + 1
+        self._awaited[wire_id] = operation
+        if self.writable:  # As in `_write`, without the call.
+            self._outputs.append(Write(operation.request()))
 
     def open(self) -> None:
         """Send the request that `connect` waits for."""
         self.writable = True
-        for operation in self._operations.values():
+        for operation in self.operations.values():
             self.send(operation)
 
     def abandon(self, call_id: CallId) -> Operation | None:
         """Forget an operation without a word, and return it."""
-        operation = self._operations.pop(call_id, None)
+        operation = self.operations.pop(call_id, None)
         if operation is not None:
             self._awaited.pop(operation.wire_id, None)
         return operation
 
     def next_deadline(self) -> float | None:
         """Return the earliest deadline in flight."""
-        return min((each.deadline for each in self._operations.values()), default=None)
+        return min((each.deadline for each in self.operations.values()), default=None)
 
     def expire(self, now: float) -> None:
         """Settle what is overdue. Nothing is said on the wire, and a late answer is dropped."""
-        for operation in [each for each in self._operations.values() if each.deadline <= now]:
+        for operation in [each for each in self.operations.values() if each.deadline <= now]:
             self._fail(operation, CallTimedOut(operation.timeout), Signal.DIE)
 
     def settle(self, call_id: CallId, outcome: Outcome) -> None:
@@ -102,9 +105,9 @@ class Conversation:
 
     def settle_all(self, error: McpError) -> None:
         """Settle everything in flight with `error`."""
-        for operation in self._operations.values():
+        for operation in self.operations.values():
             self.settle(operation.call_id, operation.failed(error))
-        self._operations.clear()
+        self.operations.clear()
         self._awaited.clear()
 
     def receive(self, data: bytes, now: float) -> None:
@@ -133,21 +136,20 @@ class Conversation:
         if isinstance(line, LineTooLong):
             self._fault(Fault.LINE_TOO_LONG, f"{_shown(line.head)} ({line})", jsonrpc.recover_id(line.head), line.head)
             return
-        batches = self.connected is not None and self.connected.protocol_version == protocol.BATCH_VERSION
-        decoded = jsonrpc.decode(line, batches=batches)
-        if not isinstance(decoded, jsonrpc.Batch):
+        decoded = jsonrpc.decode(line, batches=self._batches)
+        if isinstance(decoded, jsonrpc.Response):
+            self._answer(decoded, len(line))
+        elif isinstance(decoded, jsonrpc.Batch):
+            for member in decoded.members:
+                if self.ending is None:
+                    self._message(member, line)
+        else:
             self._message(decoded, line)
-            return
-        for member in decoded.members:
-            if self.ending is None:
-                self._message(member, line)
 
     def _message(self, message: jsonrpc.Member | MalformedMessage, line: bytes) -> None:
         match message:
             case jsonrpc.Response():
-                # Nothing here waits for an id that is text.
-                if isinstance(message.id, int):
-                    self._answer(message.id, message.result, len(line))
+                self._answer(message, len(line))
             case jsonrpc.ServerRequest():
                 self._requests += 1
                 if self._requests > MAX_REQUESTS:
@@ -158,7 +160,7 @@ class Conversation:
                 # Where one call waits, it can only be meant for that one.
                 sole = next(iter(self._awaited)) if len(self._awaited) == 1 else None
                 if sole is not None and VERDICTS[Fault.ERROR_WITHOUT_ID, self.options.posture] is Verdict.SETTLE:
-                    self._answer(sole, error, len(line))
+                    self._answer(jsonrpc.Response(sole, error), len(line))
                 else:
                     self._fault(Fault.ERROR_WITHOUT_ID, _shown(line))
             case MalformedMessage(report, known_id):
@@ -170,32 +172,43 @@ class Conversation:
             case _:
                 assert_never(message)
 
-    def _answer(self, wire_id: int, result: JsonValue | jsonrpc.RpcError, size: int) -> None:
-        operation = self._awaited.get(wire_id)
+    def _answer(self, response: jsonrpc.Response, size: int) -> None:
+        # Nothing is awaited under an id that is text.
+        operation, result = self._awaited.get(response.id), response.result
         if operation is None:
             return
         if isinstance(result, jsonrpc.RpcError):
             self._fail(operation, ServerError(result.code, result.message, result.data))
             return
-        outcome = operation.read(result, size)
-        if isinstance(outcome, McpError):
-            self._fail(operation, outcome)
-            return
-        if isinstance(outcome, Connected) and not self.writable:
-            # A handshake that can no longer be completed; the end that has begun will say why.
-            return
-        del self._awaited[wire_id]
-        if outcome is None:
-            self.send(operation)
-            return
-        del self._operations[operation.call_id]
-        if isinstance(outcome, Connected):
-            self.connected = outcome
-            self.handshake = HANDSHAKE[self.handshake, Signal.INITIALIZED]
-            self._write(protocol.initialized())
-        elif isinstance(outcome, ToolListing):
-            self._report(outcome)
+        outcome = operation.read(result, size, lenient=self._lenient)
+        match outcome:
+            case CallToolResult():
+                pass
+            case McpError():
+                self._fail(operation, outcome)
+                return
+            case None:
+                del self._awaited[operation.wire_id]
+                self.send(operation)
+                return
+            case Connected():
+                if not self.writable:
+                    # A handshake that can no longer be completed; the end that has begun will say why.
+                    return
+                self._connected(outcome)
+            case ToolListing():
+                self._report(outcome)
+            case _:
+                pass
+        del self._awaited[operation.wire_id]
+        del self.operations[operation.call_id]
         self._outputs.append(Settle(operation.call_id, outcome))
+
+    def _connected(self, connected: Connected) -> None:
+        self.connected = connected
+        self.handshake = HANDSHAKE[self.handshake, Signal.INITIALIZED]
+        self._batches = connected.protocol_version == protocol.BATCH_VERSION
+        self._write(protocol.initialized())
 
     def _fail(self, operation: Operation, error: McpError, signal: Signal = Signal.CLOSE) -> None:
         """Settle one operation with an error. A handshake that fails ends the connection, by `signal`."""

@@ -85,7 +85,7 @@ def decode(line: bytes, *, batches: bool = False) -> Decoded:
     `batches` admits arrays, which MCP has only in version 2025-03-26 (Basic / Overview, "Batching").
     """
     value = jsontext.parse(line)
-    if isinstance(value, dict):
+    if type(value) is dict:
         return _message(value)
     if isinstance(value, CorruptionReport):
         return MalformedMessage(value, recover_id(line))
@@ -97,6 +97,7 @@ def decode(line: bytes, *, batches: bool = False) -> Decoded:
 
 
 _NO_OBJECT = BadMessage("a message must be an object")
+_NOT_ONE = "an answer has exactly one of `result` and `error`"
 
 
 def _message(fields: dict[str, JsonValue]) -> Member:
@@ -106,12 +107,14 @@ def _message(fields: dict[str, JsonValue]) -> Member:
     known = raw_id if type(raw_id) is int else None
     if fields.get("jsonrpc") != "2.0":
         return BadMessage('`jsonrpc` must be "2.0"', known)
-    if ("result" in fields) == ("error" in fields):
-        return BadMessage("an answer has exactly one of `result` and `error`", known)
     if "result" in fields:
+        if "error" in fields:
+            return BadMessage(_NOT_ONE, known)
         if type(raw_id) is int or isinstance(raw_id, str):
             return Response(raw_id, fields["result"])
         return BadMessage("the `id` of an answer must be an integer or a string")
+    if "error" not in fields:
+        return BadMessage(_NOT_ONE, known)
     error = _error(fields["error"], known)
     if isinstance(error, BadMessage):
         return error

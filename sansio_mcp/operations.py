@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from attrs import Factory, define
+from attrs import Factory, define, field
 
 from . import protocol
 from .errors import (
@@ -22,7 +22,6 @@ from .errors import (
     VersionUnsupported,
 )
 from .jsontext import JsonValue
-from .lifecycle import Posture
 from .options import MAX_LISTING_TOOLS, Options
 from .outputs import CallId, Outcome
 from .protocol import RefusedTool, ToolDescriptor, ToolListing, UnsupportedVersion
@@ -30,26 +29,23 @@ from .protocol import RefusedTool, ToolDescriptor, ToolListing, UnsupportedVersi
 
 @define(eq=False, repr=False)
 class Operation(ABC):
-    """One accepted operation. Times are seconds; `wire_id` is that of its last request, 0 before there is one."""
+    """One operation. Times are seconds; `wire_id` is that of its last request. Both ids are 0 before there are any."""
 
-    call_id: CallId
-    options: Options
     timeout: float
     deadline: float
-    wire_id: int = 0
-
-    @property
-    def lenient(self) -> bool:
-        """Whether null in an optional field stands for its absence."""
-        return self.options.posture is Posture.LENIENT
+    call_id: CallId = field(default=CallId(0), init=False)
+    wire_id: int = field(default=0, init=False)
 
     @abstractmethod
     def request(self) -> bytes:
         """Return the frame to send under `wire_id`."""
 
     @abstractmethod
-    def read(self, result: JsonValue, size: int) -> Outcome | None:
-        """Return what `result`, which came in a line of `size` bytes, means. None asks for one more request."""
+    def read(self, result: JsonValue, size: int, *, lenient: bool) -> Outcome | None:
+        """Return what `result`, which came in a line of `size` bytes, means. None asks for one more request.
+
+        With `lenient`, null in an optional field stands for its absence.
+        """
 
     def failed(self, error: McpError) -> McpError:
         """Return the outcome where there is no result."""
@@ -60,13 +56,15 @@ class Operation(ABC):
 class Connecting(Operation):
     """The handshake, from `connect` on."""
 
+    options: Options
+
     def request(self) -> bytes:
         """Ask to open a session."""
         return protocol.initialize(self.wire_id, self.options.client_name, self.options.client_version)
 
-    def read(self, result: JsonValue, size: int) -> Outcome | None:  # noqa: ARG002  # one face for all operations
+    def read(self, result: JsonValue, size: int, *, lenient: bool) -> Outcome | None:  # noqa: ARG002  # one face for all operations
         """Return `Connected`, or why the handshake is refused."""
-        decoded = protocol.decode_initialize_result(result, lenient=self.lenient)
+        decoded = protocol.decode_initialize_result(result, lenient=lenient)
         if isinstance(decoded, UnsupportedVersion):
             return VersionUnsupported(decoded.server, protocol.SUPPORTED_VERSIONS)
         if isinstance(decoded, BadResult):
@@ -82,16 +80,16 @@ class Connecting(Operation):
 class Calling(Operation):
     """One `tools/call`. `name` and `arguments` are JSON text."""
 
-    name: str = ""
-    arguments: str = ""
+    name: str
+    arguments: str
 
     def request(self) -> bytes:
         """Ask for the call."""
         return protocol.call_tool(self.wire_id, self.name, self.arguments)
 
-    def read(self, result: JsonValue, size: int) -> Outcome | None:  # noqa: ARG002  # one face for all operations
+    def read(self, result: JsonValue, size: int, *, lenient: bool) -> Outcome | None:  # noqa: ARG002  # one face for all operations
         """Return the `CallToolResult`."""
-        decoded = protocol.decode_call_tool_result(result, lenient=self.lenient)
+        decoded = protocol.decode_call_tool_result(result, lenient=lenient)
         return ResultMalformed(decoded.reason, result) if isinstance(decoded, BadResult) else decoded
 
 
@@ -103,7 +101,7 @@ class Pinging(Operation):
         """Ask for a sign of life."""
         return protocol.ping(self.wire_id)
 
-    def read(self, result: JsonValue, size: int) -> Outcome | None:  # noqa: ARG002  # one face for all operations
+    def read(self, result: JsonValue, size: int, *, lenient: bool) -> Outcome | None:  # noqa: ARG002  # one face for all operations
         """Return `Pong`."""
         decoded = protocol.decode_pong(result)
         return ResultMalformed(decoded.reason, result) if isinstance(decoded, BadResult) else decoded
@@ -113,6 +111,7 @@ class Pinging(Operation):
 class Listing(Operation):
     """All pages of one `tools/list`, under one deadline."""
 
+    options: Options
     tools: list[ToolDescriptor] = Factory(list[ToolDescriptor])
     refused: list[RefusedTool] = Factory(list[RefusedTool])
     cursor: str | None = None
@@ -124,14 +123,14 @@ class Listing(Operation):
         """Ask for the next page."""
         return protocol.list_tools(self.wire_id, self.cursor)
 
-    def read(self, result: JsonValue, size: int) -> Outcome | None:
+    def read(self, result: JsonValue, size: int, *, lenient: bool) -> Outcome | None:
         """Return the whole listing, or why it is given up; None while it goes on at `cursor`."""
         cap, most = self.options.max_tool_pages, self.options.max_listing_bytes
         first_index = len(self.tools) + len(self.refused)
         listed = result.get("tools") if isinstance(result, dict) else None
         if isinstance(listed, list) and first_index + len(listed) > MAX_LISTING_TOOLS:
             return TooManyPages(cap, f"it has more than {MAX_LISTING_TOOLS} tools")
-        page = protocol.decode_tools_page(result, lenient=self.lenient, first_index=first_index)
+        page = protocol.decode_tools_page(result, lenient=lenient, first_index=first_index)
         if isinstance(page, BadResult):
             return ResultMalformed(page.reason, result)
         self.tools += page.tools

@@ -10,6 +10,7 @@ from __future__ import annotations
 from .classes import value
 
 _BOM = b"\xef\xbb\xbf"
+_BRACE, _CR = b"{\r"
 
 # Enough of an over-long line to read its id from and to show what it was.
 HEAD_BYTES = 256
@@ -50,8 +51,12 @@ class LineReader:
         """Take the next bytes and return the lines they complete. Lines of white space only are left out."""
         if self._mark is not None:
             data = self._skip_mark(self._mark + data)
+        end = data.find(b"\n")
+        # One whole message, as most reads bring: a third of the cost of the cutting.
+        if 0 < end == len(data) - 1 <= self._limit and data[0] == _BRACE and data[end - 1] != _CR and not self._pending:
+            return [data[:end]]
         lines: list[bytes | LineTooLong] = []
-        if b"\n" not in data:  # A part of a long line, which `split` would copy: half the cost of 15 MiB.
+        if end < 0:  # A part of a long line, which `split` would copy: half the cost of 15 MiB.
             if data:
                 self._take(data, lines)
             return lines

@@ -49,9 +49,9 @@ class Server(SyncServer):
             self._client.abandon(call_id, monotonic())  # Harmless once it is settled.
             self._pump()
 
-    def _pump(self, *facts: Callable[[], object]) -> None:
+    def _pump(self, report: Callable[..., object] | None = None, *seen: object) -> None:
         self._forget("stdin")  # It may be closed, and libev must not watch what is.
-        super()._pump(*facts)
+        super()._pump(report, *seen)
         for name, events in (("stdin", WRITE), ("stdout", READ), ("stderr", READ), ("exit", READ)):
             descriptor = getattr(self.process, name)
             if descriptor is None:

@@ -53,16 +53,16 @@ class Server(Base):
         self._pump()
         return call_id
 
-    def _pump(self, *facts: Callable[[], object]) -> None:
+    def _pump(self, report: Callable[..., object] | None = None, *seen: object) -> None:
         self._forget("stdin")  # It may be closed, and Qt must not watch what is.
-        super()._pump(*facts)
+        super()._pump(report, *seen)
         for name, kind in (("stdin", WRITE), ("stdout", READ), ("stderr", READ), ("exit", READ)):
             descriptor = getattr(self.process, name)
             if descriptor is None:
                 self._forget(name)
             elif name not in self._notifiers and (kind is READ or self.process.wants_write):
                 self._notifiers[name] = notifier = QSocketNotifier(descriptor, kind)
-                notifier.activated.connect(lambda _at, _kind, at=descriptor: self._pump(lambda: self._attend_to({at})))
+                notifier.activated.connect(lambda _at, _kind, at=descriptor: self._pump(self._attend_to, {at}))
 
     def _forget(self, *names: str) -> None:
         for name in names:

@@ -6,7 +6,6 @@ raised comes out in no group.
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from functools import partial
 from time import monotonic
 from typing import Unpack
 
@@ -54,9 +53,9 @@ class Server(AsyncServer):
             self._client.abandon(call_id, monotonic())  # Harmless once it is settled.
             self._pump()
 
-    def _pump(self, *facts: Callable[[], object]) -> None:
+    def _pump(self, report: Callable[..., object] | None = None, *seen: object) -> None:
         before = self._descriptors()
-        super()._pump(*facts)
+        super()._pump(report, *seen)
         for descriptor in before - self._descriptors():
             notify_closing(descriptor)
         if self.process.wants_write and not self._writing:
@@ -71,7 +70,7 @@ class Server(AsyncServer):
         with suppress(trio.ClosedResourceError):
             while (ready := getattr(self.process, name)) is not None and (name != "stdin" or self.process.wants_write):
                 await wait(ready)
-                self._pump(partial(self._attend_to, {ready}))
+                self._pump(self._attend_to, {ready})
         self._writing = self._writing and name != "stdin"
 
     async def _time(self) -> None:

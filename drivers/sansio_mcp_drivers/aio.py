@@ -82,9 +82,9 @@ class Server(AsyncServer):
             self._awaits_pump = True
             self._loop.call_soon(self._pump)
 
-    def _pump(self, *facts: Callable[[], object]) -> None:
+    def _pump(self, report: Callable[..., object] | None = None, *seen: object) -> None:
         self._awaits_pump = False
-        super()._pump(*facts)
+        super()._pump(report, *seen)
 
     def _settle(self, call_id: CallId, output: Settle) -> None:
         settled = self._waiting.pop(call_id, None)

@@ -18,7 +18,7 @@ from sansio_mcp import outputs
 from sansio_mcp.client import Client
 from sansio_mcp.errors import LocalProtocolError, McpError, TransportFailed
 from sansio_mcp.options import DEFAULT_WITHIN, Options, seconds
-from sansio_mcp.outputs import CallId, Evidence
+from sansio_mcp.outputs import CallId, Evidence, Settle, Write
 from sansio_mcp.protocol import ServerInfo
 
 from .process import Process
@@ -105,15 +105,15 @@ class Base:
         act(monotonic())
         self._pump()
 
-    def _pump(self, *facts: Callable[[], object]) -> None:
-        """Report facts, then do what the client asks for, wholly.
+    def _pump(self, report: Callable[..., object] | None = None, *seen: object) -> None:
+        """Report what was seen, then do what the client asks for, wholly.
 
         An exception that strikes in the middle, such as Ctrl-C, ends the connection, because nobody can know how far a
         message came.
         """
         try:
-            for fact in facts:
-                fact()
+            if report is not None:
+                report(*seen)
             self._carry_out()
         except BaseException as error:
             self._client.kill(monotonic(), f"the caller was interrupted in the middle of a message: {error!r}")
@@ -156,13 +156,14 @@ class Base:
 
     def _attend_to(self, ready: Collection[int]) -> None:
         """Do what belongs to descriptors that are ready, and to the time."""
-        if self.process.stdout in ready:
+        process = self.process
+        if process.stdout in ready:
             self._read()
-        if self.process.stderr in ready:
-            self.process.read_stderr()
-        if self.process.stdin in ready:
+        if process.stderr in ready:
+            process.read_stderr()
+        if process.stdin in ready:
             self._write()
-        if self.process.exit in ready:
+        if process.exit in ready:
             self._watch()
         if self._due <= monotonic():
             self._tick()
@@ -170,9 +171,9 @@ class Base:
     def _carry_out(self) -> None:  # noqa: C901 - one case for each output
         for output in self._client.drain():
             match output:
-                case outputs.Settle():
+                case Settle():
                     self._settle(output.call_id, output)
-                case outputs.Write():
+                case Write():
                     self._write(output.data)
                 case outputs.ScheduleTimer(at):
                     self._schedule(inf if at is None else at)
@@ -201,7 +202,7 @@ class Base:
         else:
             self._client.opened(monotonic())
 
-    def _settle(self, call_id: CallId, output: outputs.Settle) -> None:
+    def _settle(self, call_id: CallId, output: Settle) -> None:
         """Hand an outcome over to whoever waits for it."""
         raise NotImplementedError
 

@@ -8,8 +8,6 @@ another one asks for meanwhile is refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from math import inf
 from threading import RLock
 from time import monotonic
 from typing import Unpack
@@ -63,7 +61,7 @@ class Server(SyncServer):
             try:
                 self._pump()
                 while call_id not in self._settled:
-                    self._turn(inf)
+                    self._pump(self._attend_to, self.process.poll(self._due - monotonic()))
             except BaseException:
                 self._client.abandon(call_id, monotonic())
                 self._pump()
@@ -86,8 +84,7 @@ class Server(SyncServer):
 
     def _turn(self, until: float) -> None:
         """Wait until there is something to do, at most until a point in time, and do it."""
-        ready = self.process.poll(min(until, self._due) - monotonic())
-        self._pump(partial(self._attend_to, ready))
+        self._pump(self._attend_to, self.process.poll(min(until, self._due) - monotonic()))
 
     def _settle(self, call_id: CallId, output: Settle) -> None:
         self._settled[call_id] = output

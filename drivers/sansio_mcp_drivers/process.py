@@ -20,7 +20,6 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Set as AbstractSet
 from typing import IO
 
 from sansio_mcp.classes import value
@@ -134,7 +133,7 @@ class Process:
         """The last `STDERR_TAIL_BYTES` of stderr."""
         return self._log.tail.decode("utf-8", "replace") if self._log else ""
 
-    def poll(self, timeout: float, bell: int | None = None) -> AbstractSet[int]:
+    def poll(self, timeout: float, bell: int | None = None) -> list[int]:
         """Wait until descriptors are ready, at most `timeout` seconds (`inf`: without an end), and return them.
 
         It is for drivers that have no event loop. `bell` is one more descriptor that ends the wait.
@@ -145,10 +144,9 @@ class Process:
         kept, self._poller = self._poller, None
         if kept is None or kept[0] != watched:
             kept = watched, _poller(*watched)
-        milliseconds = None if timeout == math.inf else max(0.0, timeout) * 1000
-        ready = dict(kept[1].poll(milliseconds)).keys()
+        ready = kept[1].poll(None if timeout == math.inf else timeout * 1000 if timeout > 0 else 0)
         self._poller = kept
-        return ready
+        return [descriptor for descriptor, _ in ready]
 
     @property
     def wants_write(self) -> bool:
@@ -189,17 +187,19 @@ class Process:
         Raises:
             OSError: stdin refuses bytes. It was closed, and what waited is dropped.
         """
-        self._closing_input = self._closing_input or close
+        if close:
+            self._closing_input = True
+        unwritten = self._unwritten
         if data and self.stdin is not None:
-            self._unwritten.append(data)
+            unwritten.append(data)
         try:
-            while self._unwritten and self.stdin is not None:
-                first = self._unwritten[0]
+            while unwritten and self.stdin is not None:
+                first = unwritten[0]
                 count = os.write(self.stdin, first)
                 if count < len(first):
-                    self._unwritten[0] = memoryview(first)[count:]
+                    unwritten[0] = memoryview(first)[count:]
                 else:
-                    self._unwritten.popleft()
+                    unwritten.popleft()
         except BlockingIOError:
             return
         except OSError:

@@ -98,10 +98,10 @@ class Readers(SyncServer):
         with self._lock:
             super()._tell(act)
 
-    def _pump(self, *facts: Callable[[], object]) -> None:
+    def _pump(self, report: Callable[..., object] | None = None, *seen: object) -> None:
         """Do it with the lock held. Whoever reads is woken if there is something else to watch for."""
         try:
-            super()._pump(*facts)
+            super()._pump(report, *seen)
         finally:
             self._ring()
 
@@ -175,7 +175,7 @@ class Readers(SyncServer):
                 if bell in ready:
                     os.read(bell, 64)
                 with self._lock:
-                    self._pump(partial(self._attend_to, ready))
+                    self._pump(self._attend_to, ready)
         finally:
             with self._lock:
                 self._reader = None

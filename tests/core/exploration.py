@@ -252,7 +252,7 @@ class Rig:
     @property
     def awaited(self) -> list[int]:
         """The wire ids that the client waits for, oldest first."""
-        return list(self.client._conversation._awaited)
+        return [int(each) for each in self.client._conversation._awaited]
 
     def promised(self, *kinds: str) -> list[CallId]:
         """The unsettled operations of these kinds, oldest first."""
@@ -564,13 +564,13 @@ def alphabet(bounds: Bounds) -> list[Input]:
 FOLDED: dict[str, str] = {
     "Client": "_life _ladder _opened _stdout_ended _forced _grace _rung_due _wish _waiters _reason _exit _evidence"
     " _conversation _outputs",
-    "Conversation": "handshake connected ending writable _reader _operations _awaited _anomalies",
+    "Conversation": "handshake connected ending writable _reader operations _awaited _anomalies",
     "LineReader": "_parts _pending _skipping _mark",
     "Listing": "deadline pages",
 }
 LEFT_OUT: dict[str, str] = {
     "Client": "options _last_call_id _cause",
-    "Conversation": "options _outputs _last_wire_id _requests _window_ends",
+    "Conversation": "options _lenient _batches _outputs _last_wire_id _requests _window_ends",
     "LineReader": "_limit",
     "Listing": "call_id options timeout wire_id tools refused cursor cursors bytes_read",
 }
@@ -581,7 +581,7 @@ def fold(rig: Rig) -> tuple[object, ...]:
     client, monitor, now = rig.client, rig.monitor, rig.now
     talk = client._conversation
     reader: Any = talk._reader
-    operations = list(talk._operations.values())
+    operations = list(talk.operations.values())
 
     def ahead(at: float | None) -> float | None:
         return None if at is None else at - now

@@ -285,6 +285,7 @@ OTHERS = {
         "_ID_FIRST",
         "_ID_LAST",
         "_NO_OBJECT",
+        "_NOT_ONE",
         "_VERSION",
     },
     "jsontext": {

@@ -46,7 +46,7 @@ def test_each_attribute_is_folded_or_left_out_by_choice(name: str) -> None:
     rig.answer(0)
     rig.list_tools()
     talk = rig.client._conversation
-    (listing,) = talk._operations.values()
+    (listing,) = talk.operations.values()
     made: dict[str, Any] = {each.__class__.__name__: each for each in (rig.client, talk, talk._reader, listing)}
     value = made[name]
     names = vars(value) if hasattr(value, "__dict__") else [each.name for each in value.__attrs_attrs__]
@@ -63,7 +63,7 @@ def test_no_operation_has_a_state_that_a_listing_has_not(kind: type[Any]) -> Non
 
 def loses_what_is_in_flight(patch: pytest.MonkeyPatch) -> None:
     def settle_all(self: Conversation, _error: object) -> None:
-        self._operations.clear()
+        self.operations.clear()
         self._awaited.clear()
 
     patch.setattr(Conversation, "settle_all", settle_all)
@@ -80,7 +80,7 @@ def settles_twice(patch: pytest.MonkeyPatch) -> None:
 
 
 def settles_what_was_abandoned(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Conversation, "abandon", lambda self, call_id: self._operations.get(call_id))
+    patch.setattr(Conversation, "abandon", lambda self, call_id: self.operations.get(call_id))
 
 
 def forgets_who_waits_for_the_end(patch: pytest.MonkeyPatch) -> None:

@@ -210,7 +210,7 @@ def test_a_forked_child_holds_no_pipe_and_cannot_touch_the_process(start: Start)
         finally:
             os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-    assert process.poll(0) == set()
+    assert process.poll(0) == []
     process.write(close=True)
     assert end(process).status == 0
 
@@ -345,7 +345,7 @@ def test_a_parked_one_is_harmless() -> None:
     process.write(b"", close=True)
     process.terminate()
     process.kill()
-    assert (process.pid, process.read(), process.witness(), process.poll(0)) == (None, None, None, set())
+    assert (process.pid, process.read(), process.witness(), process.poll(0)) == (None, None, None, [])
     process.close()
 
 

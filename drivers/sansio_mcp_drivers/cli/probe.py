@@ -136,7 +136,7 @@ class Probe:
                 self.process.read_stderr()
             if self.process.stdin in ready:
                 self._send(b"")
-            if self.process.exit in ready and not ready & {self.process.stdout, self.process.stderr}:
+            if ready == [self.process.exit]:
                 break
 
     def _hear(self, lines: list[bytes | LineTooLong]) -> None:
