@@ -100,12 +100,12 @@ class Client:
         outputs = self._outputs
         while outputs:
             output = outputs.popleft()
-            if isinstance(output, Write):
+            if outputs and isinstance(output, Write) and isinstance(outputs[0], Write):
                 frames = [output.data]
                 while outputs and isinstance(following := outputs[0], Write):
                     frames.append(following.data)
                     outputs.popleft()
-                output = output if len(frames) == 1 else Write(b"".join(frames))
+                output = Write(b"".join(frames))
             yield output
 
     def connect(self, now: float) -> CallId:

@@ -232,22 +232,21 @@ def decode_initialize_result(value: JsonValue, *, lenient: bool = False) -> Conn
 
 
 def _tool(entry: JsonValue, index: int, *, lenient: bool) -> ToolDescriptor:
-    where = f"tool {index}"
-    raw = _object(entry, where)
-    name, title, description = raw.get("name"), raw.get("title"), raw.get("description")
+    raw = entry if isinstance(entry, dict) else _object(entry, f"tool {index}")
+    name, title, description, schema = map(raw.get, ("name", "title", "description", "inputSchema"))
     if not isinstance(name, str) or not name:
-        raise _BadFieldError(f"{where}: `name` must be a string that is not empty")
-    if not isinstance(raw.get("inputSchema"), dict | bool):
+        raise _BadFieldError(f"tool {index}: `name` must be a string that is not empty")
+    if not isinstance(schema, dict) and not isinstance(schema, bool):
         # JSON Schema 2020-12, section 4.3: a schema is an object or a boolean.
-        raise _BadFieldError(f"{where} ({excerpt(name, 60)}): `inputSchema` must be there and a schema")
+        raise _BadFieldError(f"tool {index} ({excerpt(name, 60)}): `inputSchema` must be there and a schema")
     if not isinstance(title, str) or not isinstance(description, str):  # Which spares most tools a third of the work.
         fields = _Fields(raw, "", lenient=lenient)
         try:
             title, description = fields.string("title"), fields.string("description")
         except _BadFieldError as fault:
             # Only now, because cutting and cleaning each good tool's name too took more than reading the tool.
-            raise _BadFieldError(f"{where} ({excerpt(name, 60)}): {fault}") from None
-    return ToolDescriptor(name, raw["inputSchema"], title, description, raw.get("outputSchema"), raw)
+            raise _BadFieldError(f"tool {index} ({excerpt(name, 60)}): {fault}") from None
+    return ToolDescriptor(name, schema, title, description, raw.get("outputSchema"), raw)
 
 
 def decode_tools_page(value: JsonValue, *, lenient: bool = False, first_index: int = 0) -> ToolsPage | BadResult:

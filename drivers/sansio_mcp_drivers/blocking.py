@@ -56,17 +56,18 @@ class Server(SyncServer):
         del limit  # One caller always has a place.
         self._enter()
         try:
-            self._settled.clear()
+            settled, pump = self._settled, self._pump
+            settled.clear()
             call_id = begin(monotonic())
             try:
-                self._pump()
-                while call_id not in self._settled:
-                    self._pump(self._attend_to, self.process.poll(self._due - monotonic()))
+                pump()
+                while call_id not in settled:
+                    pump(self._attend_to, self.process.poll(self._due - monotonic()))
             except BaseException:
                 self._client.abandon(call_id, monotonic())
-                self._pump()
+                pump()
                 raise
-            return self._settled.pop(call_id).unwrap()
+            return settled.pop(call_id).unwrap()
         finally:
             self._turns.release()
 

@@ -11,7 +11,6 @@ zombie keeps its number, so no signal can hit a stranger; after the reaping none
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import select
 import signal
@@ -20,6 +19,7 @@ import threading
 import time
 import weakref
 from collections import deque
+from math import inf
 from typing import IO
 
 from sansio_mcp.classes import value
@@ -144,7 +144,7 @@ class Process:
         kept, self._poller = self._poller, None
         if kept is None or kept[0] != watched:
             kept = watched, _poller(*watched)
-        ready = kept[1].poll(None if timeout == math.inf else timeout * 1000 if timeout > 0 else 0)
+        ready = kept[1].poll(None if timeout == inf else timeout * 1000 if timeout > 0 else 0)
         self._poller = kept
         return [descriptor for descriptor, _ in ready]
 

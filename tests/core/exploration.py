@@ -571,7 +571,7 @@ FOLDED: dict[str, str] = {
 LEFT_OUT: dict[str, str] = {
     "Client": "options _last_call_id _cause",
     "Conversation": "options _lenient _batches _outputs _last_wire_id _requests _window_ends",
-    "LineReader": "_limit",
+    "LineReader": "_limit _blocks",
     "Listing": "call_id options timeout wire_id tools refused cursor cursors bytes_read",
 }
 

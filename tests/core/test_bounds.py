@@ -90,6 +90,13 @@ def gathered(size: int) -> bool:
     return len(reader._parts) < 3
 
 
+def kept_apart(pieces: int) -> bool:
+    reader = LineReader(100_000)
+    for _ in range(pieces):
+        reader.feed(b"x" * 1000)
+    return len(reader._parts) == pieces
+
+
 def head_is_whole(size: int) -> bool:
     return LineReader(size).feed(b"x" * (size + 1)) == [LineTooLong(size, b"x" * size)]
 
@@ -223,6 +230,7 @@ EDGES: dict[str, tuple[float, float, float, Callable[..., bool]]] = {
     ),
     "stdio.HEAD_BYTES": (256, 256, 257, head_is_whole),
     "stdio._SMALL_BYTES": (512, 511, 512, gathered),
+    "stdio._BLOCK_PIECES": (16, 15, 16, kept_apart),
     "options.MAX_TIMEOUT": (1e6, 1e6, math.nextafter(1e6, math.inf), time_is_taken),
     "options.MAX_LINE_BYTES": (
         16_777_216,
