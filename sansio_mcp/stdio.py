@@ -105,7 +105,7 @@ class LineReader:
             self._parts.append(bytearray(piece) if last is not None else piece)
         self._pending += len(piece)
         if self._pending > self._limit:
-            head = b"".join(self._parts[:HEAD_BYTES])[: min(HEAD_BYTES, self._limit)]
+            head = b"".join(part[:HEAD_BYTES] for part in self._parts[:HEAD_BYTES])[: min(HEAD_BYTES, self._limit)]
             lines.append(LineTooLong(self._limit, head))
             self._parts.clear()
             self._skipping = True

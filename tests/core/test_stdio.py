@@ -29,6 +29,9 @@ STREAMS: list[tuple[str, int, bytes, Lines, Lines]] = [
     ("a line and the beginning of the next", 16, b'{}\n{"a', [b"{}"], [b'{"a']),
     # Ends of lines.
     ("CRLF", 16, b"1\r\n2\r\n", [b"1", b"2"], []),
+    ("an object with CRLF", 16, b"{}\r\n", [b"{}"], []),
+    ("an object of the longest length", 4, b"{  }\n", [b"{  }"], []),
+    ("an object that is too long", 3, b"{  }\n", [too_long(3, b"{  ")], []),
     ("one CR of two is content", 16, b"1\r\r\n", [b"1\r"], []),
     ("an inner CR is content", 16, b"1\r2\n", [b"1\r2"], []),
     ("a CR at the beginning is content", 16, b"\r1\n", [b"\r1"], []),
@@ -196,6 +199,15 @@ class TestTheDefaultLimit:
         half = b"x" * (MAX_LINE_BYTES // 2 + 1)
         assert reader.feed(half) == []
         assert reader.feed(half) == [too_long(MAX_LINE_BYTES, b"x" * HEAD_BYTES)]
+
+
+@pytest.mark.parametrize("pieces", [15, 16, 17, 40])
+def test_a_line_of_many_large_pieces_comes_out_whole(pieces: int) -> None:
+    line = b"".join(b"%04d" % piece * 256 for piece in range(pieces))
+    reader = LineReader(MAX_LINE_BYTES)
+    for at in range(0, len(line), 1024):
+        assert reader.feed(line[at : at + 1024]) == []
+    assert reader.feed(b"\n1\n") == [line, b"1"]
 
 
 def test_a_line_too_long_says_so() -> None:
