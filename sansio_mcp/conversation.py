@@ -181,34 +181,29 @@ class Conversation:
             self._fail(operation, ServerError(result.code, result.message, result.data))
             return
         outcome = operation.read(result, size, lenient=self._lenient)
-        match outcome:
-            case CallToolResult():
-                pass
-            case McpError():
-                self._fail(operation, outcome)
-                return
-            case None:
-                del self._awaited[operation.wire_id]
-                self.send(operation)
-                return
-            case Connected():
-                if not self.writable:
-                    # A handshake that can no longer be completed; the end that has begun will say why.
-                    return
-                self._connected(outcome)
-            case ToolListing():
-                self._report(outcome)
-            case _:
-                pass
-        del self._awaited[operation.wire_id]
-        del self.operations[operation.call_id]
-        self._outputs.append(Settle(operation.call_id, outcome))
+        if isinstance(outcome, McpError):
+            self._fail(operation, outcome)
+        elif outcome is None:
+            del self._awaited[operation.wire_id]
+            self.send(operation)
+        elif isinstance(outcome, CallToolResult) or self._follows(outcome):
+            del self._awaited[operation.wire_id]
+            del self.operations[operation.call_id]
+            self._outputs.append(Settle(operation.call_id, outcome))
 
-    def _connected(self, connected: Connected) -> None:
-        self.connected = connected
-        self.handshake = HANDSHAKE[self.handshake, Signal.INITIALIZED]
-        self._batches = connected.protocol_version == protocol.BATCH_VERSION
-        self._write(protocol.initialized())
+    def _follows(self, outcome: Outcome) -> bool:
+        """Do what an outcome asks for before it is settled, and tell whether it can be."""
+        if isinstance(outcome, Connected):
+            if not self.writable:
+                # A handshake that can no longer be completed; the end that has begun will say why.
+                return False
+            self.connected = outcome
+            self.handshake = HANDSHAKE[self.handshake, Signal.INITIALIZED]
+            self._batches = outcome.protocol_version == protocol.BATCH_VERSION
+            self._write(protocol.initialized())
+        elif isinstance(outcome, ToolListing):
+            self._report(outcome)
+        return True
 
     def _fail(self, operation: Operation, error: McpError, signal: Signal = Signal.CLOSE) -> None:
         """Settle one operation with an error. A handshake that fails ends the connection, by `signal`."""

@@ -170,11 +170,14 @@ class Base:
 
     def _carry_out(self) -> None:  # noqa: C901 - one case for each output
         for output in self._client.drain():
+            # Nearly all are of these two, and a `match` takes twice as long.
+            if isinstance(output, Settle):
+                self._settle(output.call_id, output)
+                continue
+            if isinstance(output, Write):
+                self._write(output.data)
+                continue
             match output:
-                case Settle():
-                    self._settle(output.call_id, output)
-                case Write():
-                    self._write(output.data)
                 case outputs.ScheduleTimer(at):
                     self._schedule(inf if at is None else at)
                 case outputs.Open():

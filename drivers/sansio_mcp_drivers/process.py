@@ -187,8 +187,7 @@ class Process:
         Raises:
             OSError: stdin refuses bytes. It was closed, and what waited is dropped.
         """
-        if close:
-            self._closing_input = True
+        self._closing_input = self._closing_input or close
         unwritten = self._unwritten
         if data and self.stdin is not None:
             unwritten.append(data)
