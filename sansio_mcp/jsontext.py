@@ -92,7 +92,7 @@ _STEPS = bytes.maketrans(b"[{]}:", b"\x01\x01\xff\xff\x00")
 _NOT_MARKS = bytes(set(range(256)) - set(b'[]{}:"'))
 _STEPS_AT_ONCE = MAX_DEPTH // 2
 
-_ESCAPE = re.compile(rb"\\.", re.DOTALL)
+_ESCAPE = re.compile(rb'\\["\\]')
 
 
 def _steps(text: bytes) -> bytes:
@@ -104,7 +104,7 @@ def _steps(text: bytes) -> bytes:
 
 
 def _without_escapes(text: bytes) -> bytes:
-    """Return `text` without its escaped quotes and backslashes, and perhaps without its other escapes."""
+    """Return `text` without its escaped quotes and backslashes."""
     if b"\\" not in text:
         return text
     # To find one by one takes as long for an escape as to look for two of them in 50 bytes.

@@ -130,6 +130,7 @@ BAD = [
     ("a backslash behind a string", '"a" \\n', "delimiter"),
     ("a backslash behind a string, before others", '"a" \\n"",1', "delimiter"),
     ("NaN in the place of a backslash behind a string", 'NaN, "a" \\n"",1', "a JSON value, not NaN"),
+    ("Infinity in its place", 'Infinity, "a" \\n"",1', "a JSON value, not Infinity"),
     ("half a word that would become one", "Na", "Expecting value"),
     ("a word that goes on behind a string", '"\\n"aN', "delimiter"),
     ("a word that begins before a string", 'Na"\\n"', "Expecting value"),
@@ -187,12 +188,41 @@ def test_what_cannot_be_told_from_a_cut_is_left_to_the_careful_way(inside: str) 
     assert certain(rows(inside))
 
 
-def test_more_strings_with_escapes_than_are_cut_are_read() -> None:
-    raw = f"[{f'{WITHIN},' * 70}0]".encode()
-    rest, strings = jsontext._cut(raw.decode())
-    assert (len(strings), "\\" in rest) == (jsontext._MOST_CUTS, True)
-    assert certain(raw)
-    assert parse(raw) == json.loads(raw)
+class TestMoreStringsWithEscapesThanAreCut:
+    before = f"{WITHIN}," * 70
+
+    def test_are_read(self) -> None:
+        raw = f"[{self.before}[]]".encode()
+        rest, strings = jsontext._cut(raw.decode())
+        assert (len(strings), "\\" in rest) == (jsontext._MOST_CUTS, True)
+        assert certain(raw)
+        assert parse(raw) == json.loads(raw)
+
+    def test_are_refused_for_what_is_in_the_last(self) -> None:
+        found = parse(f'[{self.before}"\\ud800"]'.encode())
+        assert isinstance(found, CorruptionReport)
+        assert found.expected == "surrogates in pairs only"
+
+
+@every_form
+def test_large_text_where_little_stack_is_left_is_its_value_or_refused(form: Callable[[str], bytes]) -> None:
+    raw = form(arrays(90))
+    value, found = json.loads(raw), list[object]()
+
+    def after(frames: int) -> object:
+        return after(frames - 1) if frames else parse(raw)
+
+    def down() -> None:
+        found.extend(after(frames) for frames in range(room - 150, room - 20, 3))
+
+    room = sys.getrecursionlimit()
+    thread = threading.Thread(target=down)
+    thread.start()
+    thread.join()
+    refused = [each for each in found if isinstance(each, CorruptionReport)]
+    assert {each.expected for each in refused} <= {"containers that fit the caller's stack"}
+    assert [each for each in found if each not in refused] == [value] * (44 - len(refused))
+    assert found[0] == value
 
 
 @pytest.fixture(params=[0, 640, 100_000], ids=["no limit", "a low limit", "a high limit"])
