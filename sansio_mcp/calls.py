@@ -12,9 +12,8 @@ from enum import Enum
 from functools import wraps
 from typing import Any, Final, Generic, ParamSpec, Protocol, TypeAlias, TypeVar, cast, overload
 
-from attrs import define, frozen
-
 from . import jsontext
+from .classes import error, value
 from .errors import CorruptionReport, McpError, ResultMalformed, excerpt
 from .protocol import CallToolResult, Other, Text
 
@@ -59,7 +58,7 @@ UNSET: Final = Unset.UNSET
 """Stands for an argument that was not given and is left off the wire; None is sent, as null."""
 
 
-@define
+@error
 class ToolFailed(McpError):
     """The tool ran and says that it failed. `result` is all it sent, its words in `result.text`."""
 
@@ -71,7 +70,7 @@ class ToolFailed(McpError):
         return f"the tool {excerpt(self.tool, 60)!r} failed{': ' if said else ' without a word'}{said}"
 
 
-@frozen
+@value
 class Result(Generic[T_co]):
     """What a tool that succeeded sent."""
 
@@ -91,7 +90,7 @@ class Result(Generic[T_co]):
         return self.raw.content
 
 
-@frozen
+@value
 class Call(Generic[T_co]):
     """One call of one tool, as data. `T_co` is the type of the result's `data`."""
 

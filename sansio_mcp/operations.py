@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from attrs import Factory, define, field
-
 from . import protocol
+from .classes import field, record
 from .errors import (
     BadResult,
     ClientError,
@@ -27,7 +26,7 @@ from .outputs import CallId, Outcome
 from .protocol import RefusedTool, ToolDescriptor, ToolListing, UnsupportedVersion
 
 
-@define(eq=False, repr=False)
+@record
 class Operation(ABC):
     """One operation. Times are seconds; `wire_id` is that of its last request. Both ids are 0 before there are any."""
 
@@ -52,7 +51,7 @@ class Operation(ABC):
         return error
 
 
-@define(eq=False, repr=False)
+@record
 class Connecting(Operation):
     """The handshake, from `connect` on."""
 
@@ -76,7 +75,7 @@ class Connecting(Operation):
         return HandshakeFailed(error) if isinstance(error, ClientError) else error
 
 
-@define(eq=False, repr=False)
+@record
 class Calling(Operation):
     """One `tools/call`. `name` and `arguments` are JSON text."""
 
@@ -93,7 +92,7 @@ class Calling(Operation):
         return ResultMalformed(decoded.reason, result) if isinstance(decoded, BadResult) else decoded
 
 
-@define(eq=False, repr=False)
+@record
 class Pinging(Operation):
     """One `ping`."""
 
@@ -107,15 +106,15 @@ class Pinging(Operation):
         return ResultMalformed(decoded.reason, result) if isinstance(decoded, BadResult) else decoded
 
 
-@define(eq=False, repr=False)
+@record
 class Listing(Operation):
     """All pages of one `tools/list`, under one deadline."""
 
     options: Options
-    tools: list[ToolDescriptor] = Factory(list[ToolDescriptor])
-    refused: list[RefusedTool] = Factory(list[RefusedTool])
+    tools: list[ToolDescriptor] = field(factory=list[ToolDescriptor])
+    refused: list[RefusedTool] = field(factory=list[RefusedTool])
     cursor: str | None = None
-    cursors: set[str] = Factory(set[str])
+    cursors: set[str] = field(factory=set[str])
     pages: int = 0
     bytes_read: int = 0
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from attrs import field, frozen
-
 from . import jsontext
+from .classes import field, value
 from .errors import LocalProtocolError, shown
 from .lifecycle import Posture
 
@@ -94,7 +93,7 @@ def _posture(_options: object, _attribute: object, value: object) -> None:
         raise LocalProtocolError(f"posture must be Posture.STRICT or Posture.LENIENT, not {shown(value)}")
 
 
-@frozen(kw_only=True)
+@value(kw_only=True)
 class Options:
     """How one client behaves.
 

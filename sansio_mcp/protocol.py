@@ -10,10 +10,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from attrs import Factory
-
 from . import jsonrpc, jsontext
-from .classes import frequent_value, value
+from .classes import field, frequent_value, value
 from .errors import BadResult, excerpt
 from .jsontext import JsonValue
 
@@ -69,7 +67,7 @@ class ToolDescriptor:
     title: str | None = None
     description: str | None = None
     output_schema: JsonValue = None
-    raw: JsonObject = Factory(dict[str, JsonValue])
+    raw: JsonObject = field(factory=dict[str, JsonValue])
 
 
 @value

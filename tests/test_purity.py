@@ -32,13 +32,21 @@ ALLOWED = {
     "typing",
 }
 
+# What makes classes compiles their `__init__`, and looks into `sys.modules`, where their annotations are looked up.
+ALLOWED_TO_CLASSES = {"exec", "sys"}
+
 # Builtins that touch the world, or run text.
 FORBIDDEN_CALLS = {"__import__", "breakpoint", "compile", "eval", "exec", "input", "open", "print"}
 
 NEVER_LOADED = [
+    "ast",
     "asyncio",
+    "attr",
     "concurrent",
+    "dataclasses",
+    "dis",
     "http",
+    "inspect",
     "logging",
     "multiprocessing",
     "random",
@@ -49,6 +57,8 @@ NEVER_LOADED = [
     "ssl",
     "subprocess",
     "tempfile",
+    "threading",
+    "tokenize",
     "urllib",
     "uuid",
     "sansio_mcp.applicators",
@@ -69,25 +79,6 @@ import sansio_mcp
 print(*sorted(name for name in forbidden if name in sys.modules))
 """
 
-# attrs keeps one `threading.local`. With attrs loaded and `threading` taken away again, nobody else asks for it.
-LOADS_WITHOUT_THREADING = """
-import sys
-sys.path.insert(0, sys.argv[1])
-import attrs
-
-
-class Refuse:
-    def find_spec(self, name, path=None, target=None):
-        if name == "threading":
-            raise ImportError("threading is refused here")
-
-
-del sys.modules["threading"]
-sys.meta_path.insert(0, Refuse())
-import sansio_mcp
-print("threading" in sys.modules)
-"""
-
 
 def run_fresh(program: str, *arguments: str) -> str:
     command = [sys.executable, "-I", "-W", "error", "-c", program, str(ROOT), *arguments]
@@ -100,10 +91,6 @@ def test_import_loads_nothing_that_does_io_and_nothing_that_makes_text() -> None
 
 def test_import_is_seen_where_it_is_forbidden() -> None:
     assert run_fresh(LOADS, "json", "sansio_mcp.client") == "json sansio_mcp.client"
-
-
-def test_threading_is_loaded_by_attrs_alone() -> None:
-    assert run_fresh(LOADS_WITHOUT_THREADING) == "False"
 
 
 def imports_of(tree: ast.AST) -> set[str]:
@@ -123,8 +110,8 @@ def calls_of(tree: ast.AST) -> set[str]:
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_module_imports_and_calls_nothing_that_does_io(source: Path) -> None:
     tree = ast.parse(source.read_text(encoding="utf-8"))
-    assert imports_of(tree) - ALLOWED == set()
-    assert calls_of(tree) & FORBIDDEN_CALLS == set()
+    breaches = (imports_of(tree) - ALLOWED) | (calls_of(tree) & FORBIDDEN_CALLS)
+    assert breaches == (ALLOWED_TO_CLASSES if source.name == "classes.py" else set())
 
 
 def test_breach_is_seen() -> None:

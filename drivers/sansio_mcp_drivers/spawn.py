@@ -10,8 +10,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 
-from attrs import field, frozen
-
+from sansio_mcp.classes import field, value
 from sansio_mcp.errors import LocalProtocolError, TransportFailed
 
 # What a program needs to find others, its user's files, its language and its terminal. All else stays here, because an
@@ -36,7 +35,7 @@ class CwdMissing(TransportFailed):
     """The working directory does not exist, or cannot be entered."""
 
 
-@frozen
+@value
 class Launch:
     """Exactly what is run. `argv[0]` is the absolute path of the program."""
 
@@ -57,7 +56,7 @@ def _argv(value: Sequence[str]) -> tuple[str, ...]:
     return _words(value)
 
 
-@frozen
+@value
 class Spawn:
     """What to run, and how."""
 
@@ -103,9 +102,9 @@ class Spawn:
         argv = list(_argv(self.wrap(argv)) if callable(self.wrap) else (*_words(self.wrap), *argv))
         for index, word in enumerate(argv):
             _check(word, f"argv[{index}]")
-        for name, value in self.env.items():
+        for name, text in self.env.items():
             _check(name, "the name of a variable")
-            _check(value, f"env[{name!r}]")
+            _check(text, f"env[{name!r}]")
             if not name or "=" in name:
                 raise LocalProtocolError(f"no variable can be named {name!r}")
         env = {name: os.environ[name] for name in os.environ if self.inherit_env or _allowed(name)} | dict(self.env)

@@ -283,7 +283,7 @@ OTHERS = {
     "client": {"_ACTIONS"},
     "conversation": set[str](),
     "errors": {"_INVISIBLE"},
-    "classes": {"E", "T"},
+    "classes": {"_COMPARED", "_FROZEN", "_GIVEN"},
     "jsonrpc": {
         "METHOD_NOT_FOUND",
         "_BEGIN",

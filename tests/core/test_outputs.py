@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import attrs
 import pytest
 
 from sansio_mcp import Anomaly, Exited, Fault, NoResource, ScheduleTimer, Write
@@ -30,7 +29,7 @@ def test_news_can_be_shown_to_a_person(news: object, said: str) -> None:
 def test_an_output_is_a_value() -> None:
     assert Write(b"a") == Write(b"a")
     assert len({Write(b"a"), Write(b"a"), Write(b"b")}) == 2
-    with pytest.raises(attrs.exceptions.FrozenInstanceError):
+    with pytest.raises(AttributeError):
         ScheduleTimer(1.0).at = None  # type: ignore[misc]  # the point is to do what the types forbid
 
 

@@ -29,7 +29,7 @@ from sansio_mcp import (
     Unavailable,
 )
 from sansio_mcp.calls import Call, ToolFailed
-from sansio_mcp_drivers import blocking
+from sansio_mcp_drivers import blocking, demo_server
 from sansio_mcp_drivers.spawn import CommandMissing, CommandNotExecutable, CwdMissing
 
 Argv: TypeAlias = Callable[[str], list[str]]
@@ -481,13 +481,40 @@ def test_twenty_rounds_leave_nothing_open(argv: Argv) -> None:
     assert threading.active_count() == threads
 
 
-def test_importing_it_loads_no_event_loop_and_no_logging() -> None:
+SESSION = """
+import sys
+from sansio_mcp_drivers import {driver}
+with {driver}.connect(sys.argv[1:]) as server:
+    server.call_tool(server.list_tools().tools[0].name, {{}})
+"""
+SESSION_OF_AIO = """
+import asyncio, sys
+from sansio_mcp_drivers import aio
+async def session():
+    async with aio.connect(sys.argv[1:]) as server:
+        await server.call_tool((await server.list_tools()).tools[0].name, {})
+asyncio.run(session())
+"""
+# Large for what they give, and slow to load. The last are what attrs and dataclasses bring.
+LARGE = {"asyncio", "logging", "sansio_mcp.interchange", "msgpack", "attr", "dataclasses", "inspect", "ast", "dis"}
+
+
+@pytest.mark.parametrize(
+    ("program", "not_loaded"),
+    [
+        pytest.param("from sansio_mcp_drivers import blocking", LARGE | {"tokenize"}, id="an import"),
+        pytest.param(SESSION.format(driver="blocking"), LARGE | {"tokenize"}, id="blocking"),
+        pytest.param(SESSION.format(driver="threads"), LARGE - {"logging"}, id="threads, whose futures log"),
+        pytest.param(SESSION_OF_AIO, {"attr", "dataclasses"}, id="aio"),
+    ],
+)
+def test_a_whole_program_loads_nothing_large_that_it_did_not_ask_for(program: str, not_loaded: set[str]) -> None:
     path = os.pathsep.join(
         str(Path(module.__file__ or "").parents[1]) for module in (blocking, sys.modules["sansio_mcp"])
     )
-    source = "import sys; from sansio_mcp_drivers import blocking; print({'asyncio', 'logging'} & set(sys.modules))"
+    shows = f"{program}\nimport sys\nprint(set({sorted(not_loaded)!r}) & sys.modules.keys())"
     ran = subprocess.run(
-        [sys.executable, "-c", source],
+        [sys.executable, "-c", shows, sys.executable, demo_server.__file__],
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         check=True,
