@@ -184,7 +184,7 @@ else:
     """Make a class with objects that never change. Two of one class with equal fields are equal."""
 
     frequent_value = partial(_slotted, _COMPARED)
-    """Make the same, for what is made at each call: only type checkers keep it from being changed.
+    """Make the same, for what is made at each call, or by the hundred: only type checkers keep it from being changed.
 
     Assignment is the fastest way to fill slots, and what refuses it to others refuses it to `__init__`.
     """

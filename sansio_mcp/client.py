@@ -15,7 +15,7 @@ from .conversation import Conversation
 from .errors import LocalProtocolError, RetirementTimedOut, RetirementUnconfirmed, TransportFailed, Unavailable, excerpt
 from .lifecycle import FIRST_RUNG, LADDER, LIFE, Handshake, Ladder, Life, Signal
 from .operations import Calling, Connecting, Listing, Operation, Pinging
-from .options import DEFAULT_WITHIN, LAST_WORDS_CODE_POINTS, Options, octets, seconds
+from .options import DEFAULT_WITHIN, LAST_WORDS_CODE_POINTS, Options, octets, require, seconds
 from .outputs import (
     CallId,
     CloseInput,
@@ -28,6 +28,7 @@ from .outputs import (
     ScheduleTimer,
     Terminate,
     Write,
+    joined,
 )
 from .protocol import Connected
 
@@ -100,13 +101,7 @@ class Client:
         outputs = self._outputs
         while outputs:
             output = outputs.popleft()
-            if outputs and isinstance(output, Write) and isinstance(outputs[0], Write):
-                frames = [output.data]
-                while outputs and isinstance(following := outputs[0], Write):
-                    frames.append(following.data)
-                    outputs.popleft()
-                output = Write(b"".join(frames))
-            yield output
+            yield joined(output, outputs) if isinstance(output, Write) and outputs else output
 
     def connect(self, now: float) -> CallId:
         """Open the transport and shake hands. Settled as `Connected` or a `StartError`.
@@ -147,15 +142,12 @@ class Client:
             LocalProtocolError: the arguments are no JSON object, the timeout is out of range, or `max_in_flight`
                 operations wait already.
         """
-        if not isinstance(name, str):
-            raise _misfit(name, "str", "name")
-        if arguments is None:
-            arguments = {}
-        elif type(arguments) is not dict:
-            if not isinstance(arguments, Mapping):
-                raise _misfit(arguments, "Mapping", "arguments")
-            arguments = dict(arguments)
-        name, text = jsontext.dumps(name, "name"), jsontext.dumps(arguments, "arguments")
+        given: Mapping[str, object] = {} if arguments is None else arguments
+        if type(name) is not str or given.__class__ is not dict:  # Which spares most calls the more general questions.
+            require(name, str, "name")
+            require(given, Mapping, "arguments")
+            given = dict(given)
+        name, text = jsontext.dumps(name, "name"), jsontext.dumps(given, "arguments")
         limit = self._limit(timeout, self.options.call_timeout)
         return self._begin(Calling(limit, now + limit, name, text))
 
@@ -396,10 +388,6 @@ class Client:
     def _require_opened(self) -> None:
         if not self._opened:
             raise LocalProtocolError("the transport was not opened, so nothing can have come from it")
-
-
-def _misfit(value: object, kind: str, name: str) -> LocalProtocolError:
-    return LocalProtocolError(f"{name} must be a {kind}, not a {type(value).__name__}")
 
 
 def _obituary(status: int, last_words: str) -> str:

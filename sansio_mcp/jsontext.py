@@ -334,9 +334,11 @@ def _key(key: object, *, leaves: bool) -> None:
         raise _UnsendableError("has a key with a lone surrogate")
 
 
-def _flat(value: dict[object, object]) -> bool:
-    """Tell whether `value` is of strings to leaves, as most arguments are, by a third of the walk."""
-    for key, child in value.items():  # noqa: SIM110 - `all` would make a generator, which takes as long as the loop
+def _flat(value: object) -> bool:
+    """Tell whether `value` is a leaf or a dict of strings to leaves, as most arguments are, by a third of the walk."""
+    if type(value) is not dict:
+        return type(value) in _LEAVES
+    for key, child in cast("dict[object, object]", value).items():
         if type(key) is not str or type(child) not in _LEAVES:
             return False
     return True
@@ -377,7 +379,7 @@ def dumps(value: object, name: str = "$") -> str:
         return json.encoder.encode_basestring_ascii(value)
     try:
         # Before the encoder, because that one recurses on the C stack and turns keys of other types into strings.
-        if not (_flat(value) if type(value) is dict else type(value) in _LEAVES):
+        if not _flat(value):
             _walk((value,), 0, leaves=False)
         try:
             text = "".join(_encode(value, 0))

@@ -59,6 +59,12 @@ def seconds(value: object, name: str, *, zero: bool = False) -> float:
     return float(value)
 
 
+def require(value: object, kind: type[object], name: str) -> None:
+    """Raise `LocalProtocolError` naming `name` if `value` is not of `kind`."""
+    if not isinstance(value, kind):
+        raise LocalProtocolError(f"{name} must be a {kind.__name__}, not a {type(value).__name__}")
+
+
 def octets(value: object) -> bytes:
     """Return what a caller hands over as `bytes`, or raise `LocalProtocolError`."""
     try:

@@ -6,6 +6,7 @@ news. All are frozen and compare by value.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import NewType
 
 from .classes import frequent_value, value
@@ -110,6 +111,15 @@ class Retired:
     """The end. Nothing more will be asked of the driver; operations begun after it are settled at once."""
 
     evidence: NoResource | Exited | McpError
+
+
+def joined(first: Write, queue: deque[Output]) -> Write:
+    """Take the writes at the head of the queue, and return them as one with `first`, which was there before them."""
+    frames = [first.data]
+    while queue and isinstance(following := queue[0], Write):
+        frames.append(following.data)
+        queue.popleft()
+    return first if len(frames) == 1 else Write(b"".join(frames))
 
 
 Output = Open | Write | CloseInput | Terminate | Kill | ScheduleTimer | Settle | Anomaly | Retired

@@ -57,7 +57,7 @@ class UnsupportedVersion:
     server: str
 
 
-@value
+@frequent_value
 class ToolDescriptor:
     """One listed tool. The schemas and `raw`, the whole entry, are as the server sent them."""
 

@@ -19,7 +19,7 @@ from sansio_mcp.errors import BadMessage, CallTimedOut, ServerError
 from sansio_mcp.jsonrpc import Response
 from sansio_mcp.operations import Calling, Operation, Pinging
 from sansio_mcp.outputs import CallId, Exited, Open, Settle, Write
-from sansio_mcp.protocol import CallToolResult, Other, Pong, Text
+from sansio_mcp.protocol import CallToolResult, Other, Pong, Text, ToolDescriptor
 
 VALUES = [
     (Open(), "Open()"),
@@ -55,7 +55,7 @@ def test_a_value_that_holds_what_cannot_be_hashed_cannot_be_hashed_either() -> N
         hash(Other("image", {}))
 
 
-FREQUENT = {CallToolResult, Response, Settle, Text, Write}
+FREQUENT = {CallToolResult, Response, Settle, Text, ToolDescriptor, Write}
 
 
 @pytest.mark.parametrize("module", [errors, jsonrpc, outputs, protocol])

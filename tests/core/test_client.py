@@ -790,6 +790,14 @@ def test_facts_before_the_opening_are_misuse() -> None:
     assert (client.life, outputs(client)) == (Life.PARKED, [])
 
 
+def test_a_server_that_stopped_reading_has_its_request_unanswered() -> None:
+    client = ready()
+    client.write_failed("EPIPE", 0.0)
+    outputs(client)
+    client.receive_data(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n', 0.0)
+    assert outputs(client) == []
+
+
 def test_outputs_wait_until_they_are_drained_and_come_once() -> None:
     client = ready()
     client.ping(0.0)
