@@ -20,8 +20,9 @@ from .errors import (
     ServerError,
     excerpt,
 )
+from .layout import MAX_PLAIN_BYTES, Layout, is_plain
 from .lifecycle import HANDSHAKE, VERDICTS, Fault, Handshake, Posture, Signal, Verdict
-from .operations import Connecting, Operation
+from .operations import Calling, Connecting, Operation
 from .options import MAX_REQUESTS, REQUEST_WINDOW, Options
 from .outputs import Anomaly, CallId, Outcome, Output, Settle, Write
 from .protocol import CallToolResult, Connected, ToolListing
@@ -29,6 +30,12 @@ from .stdio import LineReader, LineTooLong
 
 # Of an over-long stray line this much is decoded to be shown; `excerpt` cuts it further.
 _SHOWN_BYTES = 1024
+
+# One for results and one for a tool's errors, as most servers have them.
+MAX_LAYOUTS = 2
+
+# A server that lays out each answer in another way costs a connection no more than these.
+MAX_LESSONS = 8
 
 
 @value
@@ -60,6 +67,8 @@ class Conversation:
         self._anomalies = 0
         self._requests = 0
         self._window_ends = 0.0
+        self._layouts: tuple[Layout, ...] = ()
+        self._lessons = MAX_LESSONS
 
     def begin(self, operation: Operation) -> None:
         """Take an operation into custody: from here on it will be settled once."""
@@ -136,9 +145,19 @@ class Conversation:
         if isinstance(line, LineTooLong):
             self._fault(Fault.LINE_TOO_LONG, f"{_shown(line.head)} ({line})", jsonrpc.recover_id(line.head), line.head)
             return
+        for layout in self._layouts:
+            plain = layout.read(line)
+            if plain is not None:
+                wire_id, result = plain
+                operation = self._awaited.get(wire_id)
+                if type(operation) is Calling:
+                    del self._awaited[wire_id]
+                    del self.operations[operation.call_id]
+                    self._outputs.append(Settle(operation.call_id, result))
+                    return
         decoded = jsonrpc.decode(line, batches=self._batches)
         if isinstance(decoded, jsonrpc.Response):
-            self._answer(decoded, len(line))
+            self._answer(decoded, line)
         elif isinstance(decoded, jsonrpc.Batch):
             for member in decoded.members:
                 if self.ending is None:
@@ -149,7 +168,7 @@ class Conversation:
     def _message(self, message: jsonrpc.Member | MalformedMessage, line: bytes) -> None:
         match message:
             case jsonrpc.Response():
-                self._answer(message, len(line))
+                self._answer(message, line)
             case jsonrpc.ServerRequest():
                 self._requests += 1
                 if self._requests > MAX_REQUESTS:
@@ -160,7 +179,7 @@ class Conversation:
                 # Where one call waits, it can only be meant for that one.
                 sole = next(iter(self._awaited)) if len(self._awaited) == 1 else None
                 if sole is not None and VERDICTS[Fault.ERROR_WITHOUT_ID, self.options.posture] is Verdict.SETTLE:
-                    self._answer(jsonrpc.Response(sole, error), len(line))
+                    self._answer(jsonrpc.Response(sole, error), line)
                 else:
                     self._fault(Fault.ERROR_WITHOUT_ID, _shown(line))
             case MalformedMessage(report, known_id):
@@ -172,7 +191,7 @@ class Conversation:
             case _:
                 assert_never(message)
 
-    def _answer(self, response: jsonrpc.Response, size: int) -> None:
+    def _answer(self, response: jsonrpc.Response, line: bytes) -> None:
         # Nothing is awaited under an id that is text.
         operation, result = self._awaited.get(response.id), response.result
         if operation is None:
@@ -180,7 +199,7 @@ class Conversation:
         if isinstance(result, jsonrpc.RpcError):
             self._fail(operation, ServerError(result.code, result.message, result.data))
             return
-        outcome = operation.read(result, size, lenient=self._lenient)
+        outcome = operation.read(result, len(line), lenient=self._lenient)
         if isinstance(outcome, McpError):
             self._fail(operation, outcome)
         elif outcome is None:
@@ -190,6 +209,15 @@ class Conversation:
             del self._awaited[operation.wire_id]
             del self.operations[operation.call_id]
             self._outputs.append(Settle(operation.call_id, outcome))
+            if self._lessons and isinstance(outcome, CallToolResult):
+                self._learn(line, outcome)
+
+    def _learn(self, line: bytes, result: CallToolResult) -> None:
+        if len(line) <= MAX_PLAIN_BYTES and is_plain(result):
+            self._lessons -= 1
+            layout = Layout.learned(line, result, lenient=self._lenient)
+            if layout is not None:
+                self._layouts = (layout, *self._layouts)[:MAX_LAYOUTS]
 
     def _follows(self, outcome: Outcome) -> bool:
         """Do what an outcome asks for before it is settled, and tell whether it can be."""

@@ -560,7 +560,8 @@ def alphabet(bounds: Bounds) -> list[Input]:
 
 
 # Every attribute of the objects that make up a client, by whether `fold` reads it. What it does not read is ids, texts
-# and bounds, which steer nothing, and the count of the server's requests, whose bound is far above any history here.
+# and bounds, which steer nothing, the count of the server's requests, whose bound is far above any history here, and
+# what was learned of a server's layouts, which changes no output.
 FOLDED: dict[str, str] = {
     "Client": "_life _ladder _opened _stdout_ended _forced _grace _rung_due _wish _waiters _reason _exit _evidence"
     " _conversation _outputs",
@@ -570,7 +571,7 @@ FOLDED: dict[str, str] = {
 }
 LEFT_OUT: dict[str, str] = {
     "Client": "options _last_call_id _cause",
-    "Conversation": "options _lenient _batches _outputs _last_wire_id _requests _window_ends",
+    "Conversation": "options _lenient _batches _outputs _last_wire_id _requests _window_ends _layouts _lessons",
     "LineReader": "_limit _blocks",
     "Listing": "call_id options timeout wire_id tools refused cursor cursors bytes_read",
 }

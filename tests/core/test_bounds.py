@@ -33,7 +33,9 @@ from sansio_mcp import (
     errors,
     jsonrpc,
     jsontext,
+    layout,
     options,
+    protocol,
 )
 from sansio_mcp.errors import CorruptionReport, excerpt
 from sansio_mcp.jsonrpc import ServerRequest
@@ -192,6 +194,58 @@ def depth_is_written(depth: int) -> bool:
         return False
 
 
+def plain(before: str, wire_id: int, size: int) -> bytes:
+    """Return a plain answer of `size` bytes."""
+    return answer(wire_id, f'{before}"content":[{{"type":"text","text":', "}]", size)[:-1]
+
+
+def layout_of(line: bytes) -> layout.Layout | None:
+    message = jsonrpc.decode(line)
+    assert isinstance(message, jsonrpc.Response)
+    assert not isinstance(message.result, jsonrpc.RpcError)
+    result = protocol.decode_call_tool_result(message.result)
+    assert isinstance(result, CallToolResult)
+    return layout.Layout.learned(line, result, lenient=False)
+
+
+def line_is_recognized(size: int) -> bool:
+    known = layout_of(plain("", 2, 100))
+    assert known is not None
+    return known.read(plain("", 2, size)) is not None
+
+
+def id_is_recognized(digits: int) -> bool:
+    known = layout_of(plain("", 2, 200))
+    assert known is not None
+    return known.read(plain("", 10**digits - 1, 200)) is not None
+
+
+def skeleton_is_kept(size: int) -> bool:
+    around = len(plain('"x":"",', 2, 0)) - 1
+    return layout_of(plain(f'"x":"{"x" * (size - around + 1)}",', 2, 1000)) is not None
+
+
+def layouts_are_known(count: int) -> bool:
+    """Tell whether the first of so many layouts is known to the end."""
+    client = ready()
+    lines = [plain(" " * blanks, blanks + 2, 300) for blanks in range(count)]
+    for line in lines:
+        client.call_tool("t", None, 0.0)
+        client.receive_data(line + b"\n", 0.0)
+    return any(known.read(lines[0]) for known in client._conversation._layouts)
+
+
+def lessons_are_taken(count: int) -> bool:
+    """Tell whether the last of so many layouts is learned."""
+    client = ready()
+    line = b""
+    for blanks in range(count):
+        client.call_tool("t", None, 0.0)
+        line = plain(" " * blanks, blanks + 2, 300)
+        client.receive_data(line + b"\n", 0.0)
+    return any(known.read(line) for known in client._conversation._layouts)
+
+
 def within(probe: Callable[[int], object]) -> Callable[[int], bool]:
     """Say that a size is within the bound of a total function if that does not find a fault."""
     return lambda size: not isinstance(probe(size), CorruptionReport | errors.BadMessage)
@@ -228,6 +282,11 @@ EDGES: dict[str, tuple[float, float, float, Callable[..., bool]]] = {
             )
         ),
     ),
+    "layout.MAX_PLAIN_BYTES": (16_384, 16_384, 16_385, line_is_recognized),
+    "layout.MAX_SKELETON_BYTES": (512, 512, 513, skeleton_is_kept),
+    "layout.MAX_ID_DIGITS": (18, 18, 19, id_is_recognized),
+    "conversation.MAX_LAYOUTS": (2, 2, 3, layouts_are_known),
+    "conversation.MAX_LESSONS": (8, 8, 9, lessons_are_taken),
     "stdio.HEAD_BYTES": (256, 256, 257, head_is_whole),
     "stdio._SMALL_BYTES": (512, 511, 512, gathered),
     "stdio._BLOCK_PIECES": (16, 15, 16, kept_apart),
@@ -313,6 +372,7 @@ OTHERS = {
         "_UNCERTAIN",
         "_WHITESPACE",
     },
+    "layout": {"_MEMBERS", "_PROBES", "_STRING", "_ZERO"},
     "lifecycle": {"FIRST_RUNG", "HANDSHAKE", "LADDER", "LIFE", "VERDICTS"},
     "operations": set[str](),
     "options": set[str](),

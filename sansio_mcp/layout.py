@@ -1,0 +1,128 @@
+"""One answer of a server to a way of reading the next ones without a parser.
+
+A server writes its answers with one serializer, so two *plain* ones, of one text block and of scalars beside it, differ
+in two tokens: the id and the text. A `Layout` keeps what stands around them and cuts them out of the next line. It is
+never asked what is wrong with a line: what it does not recognize goes the general way, by `jsonrpc` and `protocol`.
+
+Why it gives exactly what they give: a line that is JSON stays JSON, token by token, when one whole string is exchanged
+for another and one whole integer for another, and of its value only those two leaves change. That the places are whole
+tokens is seen by going over a line that was parsed before, string by string. That the leaves are the id and the text
+is seen by two probes, which share no id and no text: the general way finds those of each in the skeleton of the line.
+"""
+
+from __future__ import annotations
+
+import json.decoder
+import re
+from typing import TYPE_CHECKING, cast
+
+from . import jsonrpc, protocol
+from .protocol import CallToolResult, Text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .jsontext import JsonValue
+
+# Above it the scan of the text is most of the work either way, and cutting would copy the text once more.
+MAX_PLAIN_BYTES = 2**14
+
+# What stands around id and text takes about 80. It must stay below 640, the lowest limit to the digits of an integer
+# that the interpreter can be given: then that limit, which a program may move, has no say in what the skeleton means.
+MAX_SKELETON_BYTES = 512
+
+# Of 19 digits, some do not fit 64 bits. What is refused here is still read the general way.
+MAX_ID_DIGITS = 18
+
+_ZERO = b"0"[0]
+
+# The C function that the standard library's scanner reads a string by, from behind its first quote. Control characters
+# and bad escapes raise ValueError. It is taken by name because it has no stub.
+_string: Callable[[str, int], tuple[str, int]] = vars(json.decoder)["scanstring"]
+
+# Goes over JSON from string to string, so it looks at nothing inside one. A text is taken without its first quote.
+_STRING = rb'[^"\\]*(?:\\.[^"\\]*)*"'
+_MEMBERS = rb'"id"\s*:\s*(?P<id>\d+)(?![\d.eE])|"text"\s*:\s*"(?P<text>' + _STRING + rb')|"' + _STRING
+
+_PROBES = ((b"271828182845904523", rb'\"ebb\"\n"'), (b"3", 'Flut \\u2693 f\u00fcr "'.encode()))
+
+
+def is_plain(result: CallToolResult) -> bool:
+    """Tell whether `result` is one text block of two members, and scalars: nothing that two results could share."""
+    if len(result.content) != 1 or type(result.content[0]) is not Text:
+        return False
+    containers = [each for each in result.raw.values() if isinstance(each, (list, dict))]
+    return len(containers) == 1 and len(_block(result)) == 2  # noqa: PLR2004 - `type` and `text`
+
+
+def _block(result: CallToolResult) -> dict[str, JsonValue]:
+    return cast("list[dict[str, JsonValue]]", result.raw["content"])[0]
+
+
+class Layout:
+    """How a server lays out plain answers that differ in id and text alone."""
+
+    __slots__ = ("_after", "_before", "_between", "_block", "_id_first", "_is_error", "_raw", "_structured")
+
+    def __init__(self, before: bytes, between: bytes, after: bytes, result: CallToolResult, *, id_first: bool) -> None:
+        self._before = before
+        self._between = between
+        self._after = after
+        self._id_first = id_first
+        # Without the text, which may be long.
+        self._block: dict[str, JsonValue] = {**_block(result), "text": None}
+        self._raw: dict[str, JsonValue] = {**result.raw, "content": None}
+        self._is_error = result.is_error
+        self._structured = result.structured_content
+
+    @classmethod
+    def learned(cls, line: bytes, result: CallToolResult, *, lenient: bool) -> Layout | None:
+        """Return the layout of `line`, which was read as the plain `result`, or None where there is no sure one."""
+        found = [(each.lastgroup, each.span(each.lastgroup)) for each in re.finditer(_MEMBERS, line) if each.lastgroup]
+        if sorted(name for name, _ in found) != ["id", "text"]:
+            return None
+        (first, (start, end)), (_, (next_start, next_end)) = found
+        before, between, after = line[:start], line[end:next_start], line[next_end:]
+        if len(before) + len(between) + len(after) > MAX_SKELETON_BYTES:
+            return None
+        layout = cls(before, between, after, result, id_first=first == "id")
+        return layout if all(layout._holds(*probe, lenient=lenient) for probe in _PROBES) else None
+
+    def _holds(self, digits: bytes, literal: bytes, *, lenient: bool) -> bool:
+        first, second = (digits, literal) if self._id_first else (literal, digits)
+        line = self._before + first + self._between + second + self._after
+        message = jsonrpc.decode(line)
+        return (
+            isinstance(message, jsonrpc.Response)
+            and not isinstance(message.result, jsonrpc.RpcError)
+            and self.read(line) == (message.id, protocol.decode_call_tool_result(message.result, lenient=lenient))
+        )
+
+    def read(self, line: bytes) -> tuple[int, CallToolResult] | None:
+        """Return the id and the result that `line` holds, or None where it is not surely of this layout."""
+        before, between, after = self._before, self._between, self._after
+        if not line.startswith(before) or not line.endswith(after) or len(line) > MAX_PLAIN_BYTES:
+            return None
+        start, end = len(before), len(line) - len(after)
+        if self._id_first:
+            at = line.find(between, start, start + MAX_ID_DIGITS + len(between))
+            digits, literal = line[start:at], line[at + len(between) : end]
+        else:
+            # What stands before a text is longer than an id, so this place is not below 0.
+            at = line.rfind(between, end - len(between) - MAX_ID_DIGITS, end)
+            digits, literal = line[at + len(between) : end], line[start:at]
+        if at < 0 or not digits.isdigit() or digits[0] == _ZERO:
+            return None
+        try:
+            written = literal.decode()
+            text, length = _string(written, 0)
+            if not text.isascii() and "\\" in written:
+                text.encode()  # An escaped surrogate may lack its partner.
+        except ValueError:
+            return None
+        if length != len(written):
+            return None
+        block, raw = self._block.copy(), self._raw.copy()
+        block["text"] = text
+        raw["content"] = [block]
+        return int(digits), CallToolResult((Text(text),), self._is_error, self._structured, raw)
