@@ -1,9 +1,10 @@
-# Invariant: whatever a server prints, cut however, a client says the same and raises nothing. Once the exit is seen,
-# each operation it took was settled once and `Retired` is its last word. What it writes is whole lines of ASCII JSON,
-# and what it says can be shown. Of the first byte of the input, bit 0 is the posture, bit 1 the version with batches,
-# bit 2 whether the handshake is done, bit 3 whether the server stopped reading, bit 4 whether the client is being shut
-# down; the second byte is the size of a cut.
-"""A whole connection: chunking is invisible, and everything is settled."""
+# Invariant: whatever a server prints, cut however, a client says the same and raises nothing, and so does one that
+# learns no layout of answers. Once the exit is seen, each operation it took was settled once and `Retired` is its last
+# word. What it writes is whole lines of ASCII JSON, and what it says can be shown. Of the first byte of the input, bit
+# 0 is the posture, bit 1 the version with batches, bit 2 whether the handshake is done, bit 3 whether the server
+# stopped reading, bit 4 whether the client is being shut down, bit 5 whether four more calls wait after a handshake;
+# the second byte is the size of a cut.
+"""A whole connection: chunking is invisible, what was learned too, and everything is settled."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ _HANDSHAKE = b'{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"%s","capabil
 
 
 def _started(flags: int) -> Client:
-    """Return a client that shakes hands, or one with a listing (wire id 2), a call (3) and a ping (4) in flight."""
+    """Return a client that shakes hands, or one with a listing (wire id 2), calls (3, 5 to 8) and a ping (4)."""
     posture = Posture.LENIENT if flags & 1 else Posture.STRICT
     client = Client(Options(posture=posture, max_line_bytes=1000, max_anomalies=3, max_tool_pages=3))
     client.connect(0.0)
@@ -25,6 +26,8 @@ def _started(flags: int) -> Client:
         client.list_tools(0.0)
         client.call_tool("t", None, 0.0)
         client.ping(0.0)
+        for _ in range(_more_calls(flags)):
+            client.call_tool("t", None, 0.0)
     if flags & 8:
         client.write_failed("EPIPE", 0.0)
     if flags & 16:
@@ -32,8 +35,14 @@ def _started(flags: int) -> Client:
     return client
 
 
-def _outputs(flags: int, stream: bytes, size: int) -> list[Output]:
+def _more_calls(flags: int) -> int:
+    return 4 if flags & 32 and flags & 4 else 0
+
+
+def _outputs(flags: int, stream: bytes, size: int, *, learns: bool = True) -> list[Output]:
     client = _started(flags)
+    if not learns:
+        client._conversation._lessons = 0  # noqa: SLF001 - nothing outside can tell whether a client learns
     found: list[Output] = []
     for at in range(0, len(stream), size):
         client.receive_data(stream[at : at + size], 1.0)
@@ -63,8 +72,9 @@ def check(data: bytes) -> None:
     whole = _outputs(flags, stream, len(stream) or 1)
     assert _outputs(flags, stream, size) == whole
     assert _outputs(flags, stream, 1) == whole
+    assert repr(_outputs(flags, stream, len(stream) or 1, learns=False)) == repr(whole)
     settled = [output.call_id for output in whole if isinstance(output, Settle)]
-    asked = (4 if flags & 4 else 1) + (flags >> 4 & 1)
+    asked = (4 if flags & 4 else 1) + _more_calls(flags) + (flags >> 4 & 1)
     assert sorted(settled) == list(range(1, asked + 1))
     assert isinstance(whole[-1], Retired)
     for output in whole:
