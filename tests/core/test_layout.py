@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sansio_mcp import CallToolResult, Client, Options, Output, Posture, jsonrpc, protocol
+from sansio_mcp import CallToolResult, Client, Options, Output, Posture, Settle, jsonrpc, layout, protocol
 from sansio_mcp.conversation import MAX_LAYOUTS, MAX_LESSONS
 from sansio_mcp.layout import MAX_PLAIN_BYTES, MAX_SKELETON_BYTES, Layout, is_plain
 
@@ -172,6 +172,16 @@ def test_another_layout_of_the_same_server_is_left_to_the_parser() -> None:
         assert layout_of(one).read(answer(other, 7, '"x"')) is None
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_one_byte_that_is_another_outside_of_id_and_text_is_left_to_the_parser(family: str) -> None:
+    known, text = layout_of(FAMILIES[family]), '"aye"'
+    line = answer(FAMILIES[family], 7, text)
+    inside = range(line.index(text.encode()) + 1, line.index(text.encode()) + len(text) - 1)
+    same = [at for at in range(len(line)) if known.read(line[:at] + b"9" + line[at + 1 :])]
+    (id_at,) = set(same) - set(inside)
+    assert line[id_at:].startswith(b"7")
+
+
 TEXT_BLOCK = '{"type":"text","text":"x"}'
 
 
@@ -224,15 +234,18 @@ RESULT = '"result":{"content":[{"type":"text","text":"x"}]}'
         pytest.param(
             f'{{"jsonrpc":"2.0","id":7,{RESULT},"a":"{"x" * MAX_SKELETON_BYTES}"}}', id="more around them than is kept"
         ),
-        pytest.param(
-            '{"a":{"text":"\\"ebb\\"\\n"},"jsonrpc":"2.0","id":7,'
-            '"result":{"content":[{"type":"text","te\\u0078t":"\\"ebb\\"\\n"}]}}',
-            id="a false text that is a probe",
-        ),
     ],
 )
 def test_nothing_is_learned_of_a_line_whose_id_or_text_cannot_be_told(line: str) -> None:
     assert learned(line.encode()) is None
+
+
+@pytest.mark.parametrize(("wire_id", "literal"), layout._PROBES)
+def test_nothing_is_learned_of_false_places_that_hold_what_they_are_probed_with(wire_id: bytes, literal: bytes) -> None:
+    false_text = b'{"a":{"text":"%b},"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","te\\u0078t":"%b}]}}'
+    assert learned(false_text % (literal, literal)) is None
+    false_id = b'{"a":{"id":%b},"jsonrpc":"2.0","\\u0069d":%b,"result":{"content":[{"type":"text","text":"x"}]}}'
+    assert learned(false_id % (wire_id, wire_id)) is None
 
 
 def test_nothing_is_learned_of_a_batch() -> None:
@@ -307,6 +320,19 @@ def test_only_the_first_answer_of_a_server_is_parsed(
     lines = [answer(FAMILIES[family], wire_id, f'"answer {wire_id}"') for wire_id in range(4, 4 + CALLS)]
     assert fed(ready(posture), lines, monkeypatch) == lines[:1]
     assert outputs(ready(posture), lines) == outputs(ready(posture, 0), lines)
+
+
+def test_a_lenient_client_learns_what_only_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [answer(COMPACT.replace("false", "null"), wire_id, '"x"') for wire_id in range(4, 4 + CALLS)]
+    assert fed(ready(Posture.LENIENT), lines, monkeypatch) == lines[:1]
+
+
+@pytest.mark.parametrize("posture", Posture)
+def test_an_answer_that_comes_twice_settles_once(posture: Posture) -> None:
+    client = ready(posture)
+    lines = [answer(COMPACT, wire_id, '"x"') for wire_id in (4, 5, 5, 6)]
+    client.receive_data(b"".join(line + b"\n" for line in lines), 0.0)
+    assert [each.call_id for each in client.drain() if isinstance(each, Settle)] == [4, 5, 6]
 
 
 def test_results_and_errors_in_turn_are_both_learned(monkeypatch: pytest.MonkeyPatch) -> None:
