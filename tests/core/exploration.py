@@ -228,7 +228,7 @@ def _handshake(version: str = "2025-06-18", capabilities: str = '{"tools":{}}') 
 GOOD: dict[str, str] = {
     "Connecting": _handshake(),
     "Listing": '{"tools":[{"name":"t","inputSchema":{}}]}',
-    "Calling": '{"content":[]}',
+    "Calling": '{"content":[{"type":"text","text":"x"}]}',
     "Pinging": "{}",
 }
 
