@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import json.decoder
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
 from . import jsonrpc, protocol
 from .protocol import CallToolResult, Text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from .jsontext import JsonValue
 
@@ -42,9 +43,9 @@ _CONTAINERS = frozenset({list, dict})
 # and bad escapes raise ValueError. It is taken by name because it has no stub.
 _string: Callable[[str, int], tuple[str, int]] = vars(json.decoder)["scanstring"]
 
-# Goes over JSON from string to string, so it looks at nothing inside one. A text is taken without its first quote.
-_STRING = rb'[^"\\]*(?:\\.[^"\\]*)*"'
-_MEMBERS = rb'"id"\s*:\s*(?P<id>\d+)(?![\d.eE])|"text"\s*:\s*"(?P<text>' + _STRING + rb')|"' + _STRING
+# Goes over JSON from string to string and number to number, so each is whole, and nothing inside a string is taken for
+# one. It is compiled at the first lesson, because that takes a tenth of a millisecond, as long as fifty answers.
+_TOKEN = rb'"[^"\\]*(?:\\.[^"\\]*)*"|\d[\d.eE+-]*'
 
 _PROBES = ((b"271828182845904523", rb'\"ebb\"\n"'), (b"3", 'Flut \\u2693 f\u00fcr "'.encode()))
 
@@ -61,6 +62,18 @@ def is_plain(result: CallToolResult) -> bool:
 
 def _block(result: CallToolResult) -> dict[str, JsonValue]:
     return cast("list[dict[str, JsonValue]]", result.raw["content"])[0]
+
+
+def _places(line: bytes) -> Iterator[tuple[str, int, int]]:
+    """Yield where there are digits as an `id`, and strings as a `text`, these without their first quote."""
+    tokens = [each.span() for each in re.finditer(_TOKEN, line)]
+    for (start, end), (value_start, value_end) in pairwise(tokens):
+        if line[end:value_start].strip() == b":":
+            name = line[start:end]
+            if name == b'"id"' and line[value_start:value_end].isdigit():
+                yield "id", value_start, value_end
+            elif name == b'"text"' and line.startswith(b'"', value_start):
+                yield "text", value_start + 1, value_end
 
 
 class Layout:
@@ -82,10 +95,10 @@ class Layout:
     @classmethod
     def learned(cls, line: bytes, result: CallToolResult, *, lenient: bool) -> Layout | None:
         """Return the layout of `line`, which was read as the plain `result`, or None where there is no sure one."""
-        found = [(each.lastgroup, each.span(each.lastgroup)) for each in re.finditer(_MEMBERS, line) if each.lastgroup]
-        if sorted(name for name, _ in found) != ["id", "text"]:
+        found = list(_places(line))
+        if sorted(name for name, _, _ in found) != ["id", "text"]:
             return None
-        (first, (start, end)), (_, (next_start, next_end)) = found
+        (first, start, end), (_, next_start, next_end) = found
         before, between, after = line[:start], line[end:next_start], line[next_end:]
         if len(before) + len(between) + len(after) > MAX_SKELETON_BYTES:
             return None

@@ -39,6 +39,8 @@ FAMILIES = {
     "a member that looks like an answer": '{"note":"{\\"id\\":7,\\"text\\":\\"x\\"}","jsonrpc":"2.0","id":ID,'
     '"result":{"content":[{"type":"text","text":TEXT}],"a":"\\"text\\":\\"y\\""}}',
     "an id of text elsewhere": '{"jsonrpc":"2.0","id":ID,"result":{"id":"7","content":[{"type":"text","text":TEXT}]}}',
+    "numbers called text": '{"x":[{"text":7}],"jsonrpc":"2.0","id":ID,'
+    '"result":{"content":[{"type":"text","text":TEXT}]}}',
     "other numbers called id": '{"x":[{"id":-7},{"id":7.5},{"id":77e1}],"jsonrpc":"2.0","id":ID,'
     '"result":{"content":[{"type":"text","text":TEXT}]}}',
 }
@@ -191,6 +193,7 @@ TEXT_BLOCK = '{"type":"text","text":"x"}'
         pytest.param('{"content":[]}', id="no block"),
         pytest.param(f'{{"content":[{TEXT_BLOCK},{TEXT_BLOCK}]}}', id="two blocks"),
         pytest.param('{"content":[{"type":"image","data":"x"}]}', id="another kind of block"),
+        pytest.param('{"content":[{"type":"markdown","text":"x"}]}', id="another kind of block that has a text"),
         pytest.param('{"content":[{"type":"text","text":"x","name":"y"}]}', id="a third member of the block"),
         pytest.param(f'{{"content":[{TEXT_BLOCK}],"structuredContent":{{}}}}', id="an object beside the content"),
         pytest.param(f'{{"content":[{TEXT_BLOCK}],"x":[]}}', id="a list beside the content"),
