@@ -36,7 +36,6 @@ MAX_SKELETON_BYTES = 512
 # Of 19 digits, some do not fit 64 bits. What is refused here is still read the general way.
 MAX_ID_DIGITS = 18
 
-_ZERO = b"0"[0]
 _CONTAINERS = frozenset({list, dict})
 
 # The C function that the standard library's scanner reads a string by, from behind its first quote. Control characters
@@ -79,13 +78,26 @@ def _places(line: bytes) -> Iterator[tuple[str, int, int]]:
 class Layout:
     """How a server lays out plain answers that differ in id and text alone."""
 
-    __slots__ = ("_after", "_before", "_between", "_block", "_id_first", "_is_error", "_raw", "_structured")
+    __slots__ = (
+        "_after",
+        "_before",
+        "_between",
+        "_block",
+        "_id_end",
+        "_id_first",
+        "_is_error",
+        "_raw",
+        "_start",
+        "_structured",
+    )
 
     def __init__(self, before: bytes, between: bytes, after: bytes, result: CallToolResult, *, id_first: bool) -> None:
         self._before = before
-        self._between = between
-        self._after = after
+        self._between = between.decode()
+        self._after = after.decode()
         self._id_first = id_first
+        self._start = len(before.decode())
+        self._id_end = self._start + MAX_ID_DIGITS + len(self._between)
         # Without the text, which may be long.
         self._block: dict[str, JsonValue] = {**_block(result), "text": None}
         self._raw: dict[str, JsonValue] = {**result.raw, "content": None}
@@ -107,7 +119,7 @@ class Layout:
 
     def _holds(self, digits: bytes, literal: bytes, *, lenient: bool) -> bool:
         first, second = (digits, literal) if self._id_first else (literal, digits)
-        line = self._before + first + self._between + second + self._after
+        line = b"".join((self._before, first, self._between.encode(), second, self._after.encode()))
         message = jsonrpc.decode(line)
         return (
             isinstance(message, jsonrpc.Response)
@@ -117,27 +129,26 @@ class Layout:
 
     def read(self, line: bytes) -> tuple[int, CallToolResult] | None:
         """Return the id and the result that `line` holds, or None where it is not surely of this layout."""
-        before, between, after = self._before, self._between, self._after
-        if not line.startswith(before) or not line.endswith(after) or len(line) > MAX_PLAIN_BYTES:
-            return None
-        start, end = len(before), len(line) - len(after)
-        if self._id_first:
-            at = line.find(between, start, start + MAX_ID_DIGITS + len(between))
-            digits, literal = line[start:at], line[at + len(between) : end]
-        else:
-            # What stands before a text is longer than an id, so this place is not below 0.
-            at = line.rfind(between, end - len(between) - MAX_ID_DIGITS, end)
-            digits, literal = line[at + len(between) : end], line[start:at]
-        if at < 0 or not digits.isdigit() or digits[0] == _ZERO:
+        if not line.startswith(self._before) or len(line) > MAX_PLAIN_BYTES:
             return None
         try:
-            written = literal.decode()
-            text, length = _string(written, 0)
-            if not text.isascii() and "\\" in written:
+            written = line.decode()
+            if self._id_first:
+                at = written.find(self._between, self._start, self._id_end)
+                digits = written[self._start : at]
+                text, end = _string(written, at + len(self._between))
+                if at < 0 or written[end:] != self._after:
+                    return None
+            else:
+                text, end = _string(written, self._start)
+                if not written.startswith(self._between, end) or not written.endswith(self._after):
+                    return None
+                digits = written[end + len(self._between) : len(written) - len(self._after)]
+            if "\\" in written and not text.isascii():
                 text.encode()  # An escaped surrogate may lack its partner.
         except ValueError:
             return None
-        if length != len(written):
+        if not digits.isdecimal() or not digits.isascii() or digits.startswith("0") or len(digits) > MAX_ID_DIGITS:
             return None
         block, raw = self._block.copy(), self._raw.copy()
         block["text"] = text

@@ -372,7 +372,7 @@ OTHERS = {
         "_UNCERTAIN",
         "_WHITESPACE",
     },
-    "layout": {"_CONTAINERS", "_PROBES", "_TOKEN", "_ZERO"},
+    "layout": {"_CONTAINERS", "_PROBES", "_TOKEN"},
     "lifecycle": {"FIRST_RUNG", "HANDSHAKE", "LADDER", "LIFE", "VERDICTS"},
     "operations": set[str](),
     "options": set[str](),
