@@ -80,7 +80,7 @@ class Server(SyncServer):
 
     def _enter(self) -> None:
         """Begin what one thread does at a time. A signal handler may do it within its own thread."""
-        if not self._turns.acquire(blocking=False):
+        if not self._turns.acquire(False):
             raise LocalProtocolError("another thread uses this server; `sansio_mcp_drivers.threads` serves many")
 
     def _turn(self, until: float) -> None:

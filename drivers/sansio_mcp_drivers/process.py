@@ -146,7 +146,7 @@ class Process:
             kept = watched, _poller(*watched)
         ready = kept[1].poll(None if timeout == inf else timeout * 1000 if timeout > 0 else 0)
         self._poller = kept
-        return [descriptor for descriptor, _ in ready]
+        return [ready[0][0]] if len(ready) == 1 else [descriptor for descriptor, _ in ready]
 
     @property
     def wants_write(self) -> bool:
