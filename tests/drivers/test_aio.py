@@ -161,6 +161,263 @@ def test_a_place_is_waited_for_within_the_timeout(argv: Argv, run: Run) -> None:
     run(main())
 
 
+# A call of `name-` stays open until there is one of `name`; `told` returns the names of all that came.
+TELLS = """
+handshake()
+told, open_ = [], []
+while True:
+    request = read()
+    name = request["params"]["name"]
+    if name == "told":
+        answer(request, text(" ".join(told)))
+        continue
+    told.append(name)
+    open_.append(request)
+    if name[-1] != "-":
+        for each in open_:
+            answer(each, text(each["params"]["name"]))
+        open_.clear()
+"""
+
+
+async def told(server: aio.Server) -> list[str]:
+    return (await server.call_tool("told")).text.split()
+
+
+def begun(server: aio.Server, *names: str, **settings: Any) -> list[asyncio.Task[Any]]:
+    return [asyncio.create_task(server.call_tool(name, **settings)) for name in names]
+
+
+async def turns(number: int = 5) -> None:
+    """Let everybody run who can."""
+    for _ in range(number):
+        await asyncio.sleep(0)
+
+
+def test_callers_take_places_in_the_order_they_came(argv: Argv, run: Run) -> None:
+    async def main() -> None:
+        async with aio.connect(argv(TELLS), options=Options(max_in_flight=1)) as server:
+            names = [f"t{number}" for number in range(20)]
+            assert [(await task).text for task in begun(server, *names)] == names
+            assert await told(server) == names
+
+    run(main())
+
+
+def test_a_newcomer_does_not_overtake_those_who_wait(argv: Argv, run: Run) -> None:
+    async def main() -> None:
+        async with aio.connect(argv(TELLS), options=Options(max_in_flight=2)) as server:
+            tasks = begun(server, "a-", "b-", "c", "d", "e")
+            await turns()
+            # Now the place of `a-` is free, and `c` has not run yet.
+            tasks[0].cancel()
+            await turns(1)
+            assert (await server.call_tool("late")).text == "late"
+            await asyncio.gather(*tasks[1:])
+            assert await told(server) == ["a-", "b-", "c", "d", "e", "late"]
+
+    run(main())
+
+
+@pytest.mark.parametrize(("later", "came"), [(0, "a- c"), (1, "a- c"), (3, "a- b c")])
+def test_who_is_cancelled_before_or_after_it_has_a_place_leaves_it_to_the_next(
+    argv: Argv, run: Run, later: int, came: str
+) -> None:
+    async def main() -> None:
+        async with aio.connect(argv(TELLS), options=Options(max_in_flight=1)) as server:
+            first, second, third = begun(server, "a-", "b", "c")
+            await turns()
+            # At once, when the place is promised to `b` and it has not run yet, and when it has.
+            first.cancel()
+            await turns(later)
+            second.cancel()
+            assert (await third).text == "c"
+            assert await told(server) == came.split()
+            for task in (first, second):
+                assert isinstance(await failure(task), asyncio.CancelledError)
+
+    run(main())
+
+
+def test_any_number_of_those_who_wait_may_be_cancelled_at_once(argv: Argv, run: Run) -> None:
+    async def main() -> None:
+        async with aio.connect(argv(TELLS), options=Options(max_in_flight=1)) as server:
+            tasks = begun(server, "a-", "b", "c", "d")
+            await turns()
+            for task in tasks[:3]:
+                task.cancel()
+            assert (await tasks[3]).text == "d"
+            assert await told(server) == ["a-", "d"]
+
+    run(main())
+
+
+def test_who_waits_too_long_for_a_place_leaves_it_to_the_next(argv: Argv, run: Run) -> None:
+    async def main() -> None:
+        async with aio.connect(argv(TELLS), options=Options(max_in_flight=1)) as server:
+            (first,) = begun(server, "a-")
+            impatient, patient = begun(server, "b", timeout=0.1) + begun(server, "c")
+            assert await failure(impatient) == CallTimedOut(0.1)
+            first.cancel()
+            assert (await patient).text == "c"
+            assert await told(server) == ["a-", "c"]
+
+    run(main())
+
+
+def test_a_call_that_times_out_gives_its_place_back(argv: Argv, run: Run) -> None:
+    async def main() -> None:
+        async with aio.connect(argv(TELLS), options=Options(max_in_flight=1)) as server:
+            first, second = begun(server, "a-", timeout=0.1) + begun(server, "b")
+            assert (await second).text == "b"
+            assert await failure(first) == CallTimedOut(0.1)
+
+    run(main())
+
+
+def test_a_call_that_is_refused_keeps_no_place(argv: Argv, run: Run) -> None:
+    async def main() -> None:
+        async with aio.connect(argv(TELLS), options=Options(max_in_flight=1)) as server:
+            first, *refused = begun(server, "a-", "b", "c", arguments={"none": {1}})
+            assert isinstance(await failure(first), LocalProtocolError)
+            for task in refused:
+                assert isinstance(await failure(task), LocalProtocolError)
+            first, *refused = begun(server, "a-") + begun(server, "b", "c", arguments={"none": {1}})
+            (last,) = begun(server, "d")
+            await turns()
+            first.cancel()
+            for task in refused:
+                assert isinstance(await failure(task), LocalProtocolError)
+            assert (await last).text == "d"
+            assert await told(server) == ["a-", "d"]
+
+    run(main())
+
+
+@pytest.mark.parametrize("end", ["shutdown", "kill"])
+def test_those_who_wait_for_a_place_are_told_of_the_end(argv: Argv, run: Run, end: str) -> None:
+    async def main() -> None:
+        async with aio.connect(argv(TELLS), options=Options(max_in_flight=2)) as server:
+            tasks = begun(server, *(f"t{number}-" for number in range(9)))
+            await turns()
+            if end == "kill":
+                server.kill("enough")
+            else:
+                assert await server.shutdown() == CLEAN
+            reason = "enough" if end == "kill" else "the client was shut down"
+            assert [await failure(task) for task in tasks] == [Unavailable(reason)] * 9
+
+    run(main())
+
+
+def test_a_call_that_begins_while_the_server_connects_has_its_own_place(argv: Argv, run: Run) -> None:
+    async def main() -> None:
+        server = aio.prepare(argv(TELLS), options=Options(max_in_flight=1))
+        connecting = asyncio.create_task(server.connect())
+        await asyncio.sleep(0)
+        (task,) = begun(server, "a")
+        await connecting
+        assert (await task).text == "a"
+        await server.shutdown()
+
+    run(main())
+
+
+def test_a_coroutine_that_is_closed_while_it_waits_for_a_place_is_promised_none(argv: Argv, run: Run) -> None:
+    async def main() -> None:
+        async with aio.connect(argv(TELLS), options=Options(max_in_flight=1)) as server:
+            (first,) = begun(server, "a-")
+            await turns()
+            closed = server.call_tool("b")
+            closed.send(None)
+            closed.close()
+            (last,) = begun(server, "c")
+            await turns()
+            first.cancel()
+            assert (await last).text == "c"
+            assert await told(server) == ["a-", "c"]
+
+    run(main())
+
+
+def test_a_call_during_a_shutdown_waits_for_no_place(argv: Argv, run: Run) -> None:
+    async def main() -> None:
+        server = await aio.connect(argv(STUBBORN), options=Options(max_in_flight=1))
+        ending = asyncio.create_task(server.shutdown())
+        await turns()
+        assert await failure(server.ping()) == Unavailable("the client was shut down")
+        assert not ending.done()
+        server.kill()
+        await ending
+
+    run(main())
+
+
+@pytest.mark.parametrize("where", ["_settle", "_admit"])
+def test_an_exception_in_the_middle_of_a_settlement_leaves_nobody_waiting(
+    argv: Argv, run: Run, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    raised: list[BaseException] = []
+
+    def strike(*_: object) -> None:
+        monkeypatch.undo()
+        raise KeyError("mine")
+
+    async def main() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _loop, told: raised.append(told["exception"]))
+        async with aio.connect(argv(ECHO), options=Options(max_in_flight=1)) as server:
+            first, second = begun(server, "echo", "echo")
+            await turns()
+            monkeypatch.setattr(server, where, strike)
+            assert isinstance(await failure(second), Unavailable)
+            if where == "_settle":
+                assert isinstance(await failure(first), Unavailable)
+        assert isinstance(server.evidence, Exited)
+
+    run(main())
+    assert repr(raised) == "[KeyError('mine')]"
+
+
+def test_a_lone_call_is_written_at_once_and_those_of_many_tasks_together(
+    argv: Argv, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[int] = []
+
+    async def main() -> None:
+        async with aio.connect(argv(ECHO)) as server:
+            write = server.process.write
+
+            def count(data: bytes = b"", *, close: bool = False) -> None:
+                written.append(data.count(b"\n"))
+                write(data, close=close)
+
+            monkeypatch.setattr(server.process, "write", count)
+            for _ in range(2):
+                lone = server.call_tool("echo")
+                lone.send(None)
+                lone.close()
+            assert written == [1, 1]
+            await asyncio.gather(*(server.call_tool("echo") for _ in range(10)))
+            assert written == [1, 1, 1, 9]
+
+    run(main())
+
+
+def test_calls_of_one_timeout_set_one_timer(argv: Argv, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        async with aio.connect(argv(ECHO)) as server:
+            await server.ping()
+            set_to: list[float] = []
+            monkeypatch.setattr(server, "_schedule", set_to.append)
+            for _ in range(20):
+                await server.ping()
+            await asyncio.gather(*(server.ping() for _ in range(20)))
+            assert set_to == []
+            monkeypatch.undo()
+
+    run(main())
+
+
 def test_a_cancelled_caller_abandons_its_call_and_cuts_no_line(argv: Argv, run: Run) -> None:
     source = """
 handshake()
