@@ -48,12 +48,11 @@ class Server(Watched):
         timeout: float | None = None,  # noqa: ASYNC109 - the core keeps deadlines
     ) -> CallToolResult:
         """Call a tool by its wire name. That the tool failed is a result too: `is_error`."""
-        # It is `_ask`, without the closure and the second coroutine, which take 1.3 us of the 28 that a call takes.
-        limit = self._limit(timeout, self._client.options.call_timeout)
+        # As `_ask` does it. A closure and a coroutine more would take 1.6 us, and a call takes 27.
         asked, settled, call_id = monotonic(), self._future(), _NOT_BEGUN
         try:
             if len(self._waiting) + self._promised >= self._client.options.max_in_flight:
-                await self._place(limit)
+                await self._place(self._limit(timeout, self._client.options.call_timeout))
             call_id = self._client.call_tool(name, arguments, asked, timeout)
             self._waiting[call_id] = settled
             self._pump_soon()
@@ -82,7 +81,7 @@ class Server(Watched):
         return outcome
 
     async def _place(self, limit: float) -> None:
-        """Wait for a place, behind those who wait already."""
+        """Wait for a place, behind those who wait already. A semaphore would take 2 us of each call that need not."""
         place = self._future()
         self._queue.append(place)
         self._admit()

@@ -59,7 +59,7 @@ class Watched(AsyncServer):
         if self._writer is not None:
             self._loop.remove_writer(self._writer)
             self._writer = None
-        try:  # Not by `super`, which takes 0.5 us of each call.
+        try:  # Not by `super`, which takes 0.4 us of each call.
             self.process.write(data, close=close)
         except OSError as error:
             self._client.write_failed(str(error), monotonic())
