@@ -111,18 +111,19 @@ class Client:
         """
         if self._life in (Life.OPENING, Life.SERVING):
             raise LocalProtocolError("connect was called before; a new connection is a new client")
-        call_id = self._mint()
+        connecting = Connecting(self.options)
+        connecting.call_id = self._mint()
+        connecting.timeout = self.options.handshake_timeout
+        connecting.deadline = now + connecting.timeout
         if self._life is Life.PARKED:
-            limit = self.options.handshake_timeout
-            connecting = Connecting(limit, now + limit, self.options)
-            connecting.call_id = call_id
             self._conversation.begin(connecting)
             self._signal(Signal.CONNECT, now)
             self._outputs.append(Open())
-            self._wish_for(now + limit)
+            self._wish_for(connecting.deadline)
         else:
-            self._conversation.settle(call_id, TransportFailed(f"not opened: {self._reason or self._cause}"))
-        return call_id
+            unopened = TransportFailed(f"not opened: {self._reason or self._cause}")
+            self._conversation.settle(connecting.call_id, unopened)
+        return connecting.call_id
 
     def list_tools(self, now: float, timeout: float | None = None) -> CallId:
         """Ask for the whole listing, all its pages within `timeout` seconds. Settled as `ToolListing`.
@@ -130,8 +131,7 @@ class Client:
         Raises:
             LocalProtocolError: the timeout is out of range, or `max_in_flight` operations wait already.
         """
-        limit = self._limit(timeout, self.options.listing_timeout)
-        return self._begin(Listing(limit, now + limit, self.options))
+        return self._begin(Listing(self.options), now, timeout, self.options.listing_timeout)
 
     def call_tool(
         self, name: str, arguments: Mapping[str, object] | None, now: float, timeout: float | None = None
@@ -148,8 +148,7 @@ class Client:
             require(given, Mapping, "arguments")
             given = dict(given)
         name, text = jsontext.dumps(name, "name"), jsontext.dumps(given, "arguments")
-        limit = self._limit(timeout, self.options.call_timeout)
-        return self._begin(Calling(limit, now + limit, name, text))
+        return self._begin(Calling(name, text), now, timeout, self.options.call_timeout)
 
     def ping(self, now: float, timeout: float | None = None) -> CallId:
         """Ask for a sign of life. Settled as `Pong`.
@@ -157,8 +156,7 @@ class Client:
         Raises:
             LocalProtocolError: the timeout is out of range, or `max_in_flight` operations wait already.
         """
-        limit = self._limit(timeout, self.options.call_timeout)
-        return self._begin(Pinging(limit, now + limit))
+        return self._begin(Pinging(), now, timeout, self.options.call_timeout)
 
     def abandon(self, call_id: CallId, now: float) -> None:
         """Forget an operation whose caller went away: nothing is settled for it. Unknown ids are harmless.
@@ -294,23 +292,21 @@ class Client:
         self._last_call_id = minted = CallId(self._last_call_id + 1)
         return minted
 
-    def _limit(self, timeout: float | None, default: float) -> float:
+    def _begin(self, operation: Operation, now: float, timeout: float | None, default: float) -> CallId:
         if len(self._conversation.operations) >= self.options.max_in_flight:
             raise LocalProtocolError(f"{self.options.max_in_flight} operations wait for an answer; wait for one first")
-        return default if timeout is None else seconds(timeout, "timeout")
-
-    def _begin(self, operation: Operation) -> CallId:
-        operation.call_id = self._mint()
+        operation.timeout = limit = default if timeout is None else seconds(timeout, "timeout")
+        operation.deadline = deadline = now + limit
+        operation.call_id = self._last_call_id = call_id = CallId(self._last_call_id + 1)
         if self._reason is not None:
-            self._conversation.settle(operation.call_id, Unavailable(self._reason))
+            self._conversation.settle(call_id, Unavailable(self._reason))
         elif self._conversation.handshake is not Handshake.READY:
-            unready = Unavailable("not connected yet: wait until connect is settled")
-            self._conversation.settle(operation.call_id, unready)
+            self._conversation.settle(call_id, Unavailable("not connected yet: wait until connect is settled"))
         else:
-            self._conversation.ask(operation)
-            if self._wish is None or operation.deadline < self._wish:
-                self._wish_for(operation.deadline)
-        return operation.call_id
+            self._conversation.send(operation)
+            if self._wish is None or deadline < self._wish:
+                self._wish_for(deadline)
+        return call_id
 
     def _told(self, reason: str) -> str:
         """Return how the server ended, where that is known, else `reason`."""

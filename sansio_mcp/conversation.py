@@ -74,13 +74,9 @@ class Conversation:
         """Take an operation into custody: from here on it will be settled once."""
         self.operations[operation.call_id] = operation
 
-    def ask(self, operation: Operation) -> None:
-        """Take an operation into custody and send its request."""
-        self.operations[operation.call_id] = operation
-        self.send(operation)
-
     def send(self, operation: Operation) -> None:
-        """Track the operation under a new wire id, then queue its request."""
+        """Take an operation into custody, track it under a new wire id, and queue its request."""
+        self.operations[operation.call_id] = operation
         self._last_wire_id = operation.wire_id = wire_id = self._last_wire_id + 1
         self._awaited[wire_id] = operation
         if self.writable:  # As in `_write`, without the call.

@@ -28,11 +28,15 @@ from .protocol import RefusedTool, ToolDescriptor, ToolListing, UnsupportedVersi
 
 @record
 class Operation(ABC):
-    """One operation. Times are seconds; `wire_id` is that of its last request. Both ids are 0 before there are any."""
+    """One operation. Times are seconds.
 
-    timeout: float
-    deadline: float
-    call_id: CallId = field(default=CallId(0), init=False)
+    `call_id`, `timeout` and `deadline` are filled in when it is begun, and `wire_id`, that of its last request, when it
+    is asked for.
+    """
+
+    call_id: CallId = field(init=False)
+    timeout: float = field(init=False)
+    deadline: float = field(init=False)
     wire_id: int = field(default=0, init=False)
 
     @abstractmethod

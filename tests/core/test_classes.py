@@ -195,7 +195,7 @@ def test_a_value_is_matched_by_its_fields() -> None:
 
 
 def test_a_record_changes_is_equal_to_itself_alone_and_has_no_more_fields() -> None:
-    one, other = (Pinging(1.0, 2.0) for _ in range(2))
+    one, other = (Pinging() for _ in range(2))
     assert one != other
     assert len({one, other}) == 2
     one.wire_id = 7
@@ -207,12 +207,12 @@ def test_a_record_changes_is_equal_to_itself_alone_and_has_no_more_fields() -> N
 
 
 def test_a_record_has_the_fields_of_its_base_first() -> None:
-    base = ["timeout", "deadline", "call_id", "wire_id"]
+    base = ["call_id", "timeout", "deadline", "wire_id"]
     assert [each.name for each in attrs.fields(Pinging)] == base
     assert [each.name for each in attrs.fields(Calling)] == [*base, "name", "arguments"]
-    assert Calling.__match_args__ == ("timeout", "deadline", "name", "arguments")
+    assert Calling('"x"', "{}").arguments == "{}"
     with pytest.raises(TypeError, match="abstract"):
-        Operation(1.0, 2.0)  # type: ignore[abstract] # the same
+        Operation()  # type: ignore[abstract] # the same
 
 
 def test_a_value_can_be_a_base() -> None:

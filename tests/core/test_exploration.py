@@ -3,9 +3,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import attrs
 import pytest
 
-from sansio_mcp import Client, Kill, Posture, Retired, ScheduleTimer, Terminate, Write
+from sansio_mcp import CallId, Client, Kill, Posture, Retired, ScheduleTimer, Terminate, Write
 from sansio_mcp.client import _ACTIONS
 from sansio_mcp.conversation import Conversation
 from sansio_mcp.lifecycle import LADDER, LIFE, Ladder, Life, Signal
@@ -185,17 +186,26 @@ def opens_what_was_shut_down(patch: pytest.MonkeyPatch) -> None:
 
 
 def changes_before_it_refuses(patch: pytest.MonkeyPatch) -> None:
-    limit = Client._limit
+    begin = Client._begin
 
-    def mint_first(self: Client, timeout: float | None, default: float) -> float:
+    def mint_first(self: Client, *given: Any) -> CallId:
         self._mint()
-        return limit(self, timeout, default)
+        return begin(self, *given)
 
-    patch.setattr(Client, "_limit", mint_first)
+    patch.setattr(Client, "_begin", mint_first)
 
 
 def refuses_no_call_too_many(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Client, "_limit", lambda _self, timeout, default: default if timeout is None else timeout)
+    begin = Client._begin
+
+    def begin_anyway(self: Client, *given: Any) -> CallId:
+        told, self.options = self.options, attrs.evolve(self.options, max_in_flight=1000)
+        try:
+            return begin(self, *given)
+        finally:
+            self.options = told
+
+    patch.setattr(Client, "_begin", begin_anyway)
 
 
 def raises_at_bytes_of_the_server(patch: pytest.MonkeyPatch) -> None:
