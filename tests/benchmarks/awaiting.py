@@ -30,17 +30,20 @@ def _turn(case: str, subject: Any, command: list[str]) -> Callable[[], Awaitable
         return _threads(subject)
     arguments, weight = asked(case, command)
 
-    async def act() -> None:
-        if case == "listing":
-            expect(await subject.listing(), CASES[case].tools)
-        elif case.startswith("in_flight"):
-            expect(len(await asyncio.gather(*(subject.call(ARGUMENTS) for _ in range(number)))), number)
-        elif payload(case):
-            expect(subject.weight(await subject.call(arguments)), weight)
-        else:
-            await subject.call(arguments)
+    async def listing() -> None:
+        expect(await subject.listing(), CASES[case].tools)
 
-    return act
+    async def in_flight() -> None:
+        expect(len(await asyncio.gather(*(subject.call(ARGUMENTS) for _ in range(number)))), number)
+
+    async def large() -> None:
+        expect(subject.weight(await subject.call(arguments)), weight)
+
+    if case == "listing":
+        return listing
+    if case.startswith("in_flight"):
+        return in_flight
+    return large if payload(case) else lambda: subject.call(arguments)
 
 
 def _threads(subject: Any) -> Callable[[], Awaitable[None]]:
