@@ -2,7 +2,7 @@
 
 A caller who reads pays for no switch of threads. When its own outcome has come it wakes another caller to read on. The
 server's own thread reads while only futures wait, and after a pause without calls; it stops when nobody waits any
-longer, so that the next caller finds the place free. It also completes futures, whose callbacks may do anything.
+longer, so that the next caller finds the turn free. It also completes futures, whose callbacks may do anything.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
-from functools import partial
 from math import inf
-from threading import Event, ExceptHookArgs, Lock, Thread, current_thread, get_ident
+from threading import ExceptHookArgs, Lock, Thread, current_thread, get_ident
 from time import monotonic
 from typing import Any, Unpack
 from weakref import WeakSet
@@ -34,27 +33,23 @@ JOIN_SECONDS = 1.0
 
 
 class Waiter:
-    """Whoever waits for one thing: a caller before a gate, or a future of what `read` makes of the outcome."""
+    """Whoever waits for one thing: one who reads meanwhile, or one before a gate."""
 
-    __slots__ = ("done", "future", "gate", "read", "settle")
+    # Defaults of the class, because most are never set: a caller who reads needs no gate, and a `Lock` costs 60 ns.
+    call_id: CallId | None = None
+    settle: Settle | None = None
+    came: bool = False
+    gate: Lock | None = None
 
-    def __init__(self, future: Future[Any] | None = None, read: Callable[[Any], object] | None = None) -> None:
-        self.gate: Lock = Lock()
-        self.gate.acquire()
-        self.done: bool = False
-        self.settle: Settle | None = None
-        self.future: Future[Any] | None = future
-        self.read: Callable[[Any], object] | None = read
-
-    def tell(self, settle: Settle | None = None) -> None:
-        """Say that it has come. What was told first stands."""
-        if not self.done:
-            self.settle, self.done = settle, True
-        self.wake()
+    def stand(self) -> None:
+        """Have a closed gate."""
+        if self.gate is None:
+            self.gate = Lock()
+            self.gate.acquire()
 
     def wake(self) -> None:
         """Open the gate, so that whoever stands before it looks again."""
-        if self.gate.locked():
+        if self.gate is not None and self.gate.locked():
             self.gate.release()
 
     def unwrap(self) -> Outcome:
@@ -63,35 +58,56 @@ class Waiter:
             raise AssertionError("nothing was told")
         return self.settle.unwrap()
 
+
+class CallFuture(Waiter, Future[Any]):
+    """A future that waits for a call, before the gate of the server's own thread, which completes it."""
+
+    server: Readers
+    read: Callable[[Any], object] | None = None
+
+    def cancel(self) -> bool:
+        """Cancel it, if it is not completed. The call is abandoned first, because callbacks may want its place."""
+        withdrawn = not self.done() and not self.running() and self.server.withdraw(self)
+        try:
+            return super().cancel()
+        finally:
+            if withdrawn:
+                self.server.finish(self)
+
     def complete(self) -> None:
-        """Complete the future once, and run the callbacks that others gave it."""
-        future, self.future = self.future, None
-        # Whoever holds it may have begun or completed it, though neither is theirs to do.
-        with contextlib.suppress(RuntimeError, InvalidStateError):
-            if future is not None and (future.running() or future.set_running_or_notify_cancel()):
-                try:
-                    result = self.unwrap() if self.read is None else self.read(self.unwrap())
-                except BaseException as error:  # noqa: BLE001 - whatever it is, it is for whoever holds the future
-                    future.set_exception(error)
-                else:
-                    future.set_result(result)
+        """Complete it and run its callbacks. Whoever holds it may have done so before, though it is not theirs to do."""
+        try:
+            try:
+                result = self.unwrap() if self.read is None else self.read(self.unwrap())
+            except BaseException as error:  # noqa: BLE001 - whatever it is, it is for whoever holds the future
+                self.set_exception(error)
+            else:
+                self.set_result(result)
+        except InvalidStateError:
+            if self.cancelled():
+                with contextlib.suppress(RuntimeError):
+                    self.set_running_or_notify_cancel()
 
 
 class Readers(SyncServer):
-    """A server whose client and process are touched with `_lock` held, and waited for by one thread at a time."""
+    """A server whose client and process are touched with `_lock` held, and waited for by one thread at a time.
+
+    The turn to read is `_reader`. It is taken and given up with the lock held; whoever gives it up appoints another.
+    """
 
     def __init__(self, command: Sequence[str], **settings: Unpack[Settings]) -> None:
         super().__init__(command, **settings)
         self._lock = Lock()
         self._waiting: dict[CallId, Waiter] = {}
         self._followers: dict[Waiter, None] = {}
-        self._completed: deque[Waiter] = deque()
-        self._call = Event()
+        self._completed: deque[CallFuture] = deque()
+        self._own = Waiter()
+        self._own.stand()
         self._thread: Thread | None = None
         self._bell: tuple[int, int] | None = None
         self._reader: int | None = None
-        self._readers = self._settles = 0
-        self._watched: tuple[float, bool] = inf, False
+        self._watched: float | None = None
+        self._ended = self._idle = False
         _living.add(self)
 
     def _tell(self, act: Callable[[float], object]) -> None:
@@ -114,123 +130,150 @@ class Readers(SyncServer):
             self._thread = Thread(target=self._attend, name=f"server {self.process.pid}", daemon=True)
             self._thread.start()
 
+    def _release(self) -> None:
+        self._ended = True
+        super()._release()
+
     def _settle(self, call_id: CallId, output: Settle) -> None:
-        self._settles += 1
         waiter = self._waiting.get(call_id)
         if waiter is not None:
-            self._followers.pop(waiter, None)
-            waiter.tell(output)
-            self._hand_over(waiter)
-            self._waiting.pop(call_id, None)  # Last, so that `_settle_rest` finds it if a Ctrl-C strikes before.
+            if not waiter.came:  # What was told first stands.
+                waiter.settle, waiter.came = output, True
+            if waiter.gate is not None:
+                self._hand_over(waiter)
+            del self._waiting[call_id]  # Last, so that `_settle_rest` finds it if a Ctrl-C strikes before.
 
     def _settle_rest(self) -> None:
         """After the end, tell whoever still waits: a Ctrl-C can strike where an outcome is on its way to them."""
         for call_id in list(self._waiting):
             self._settle(call_id, Settle(call_id, Unavailable(self._client.reason or "")))
 
+    def _hand_over(self, waiter: Waiter) -> None:
+        """Wake who stands before a gate; have a future completed, by the server's own thread or by `_complete`."""
+        if isinstance(waiter, CallFuture):
+            self._completed.append(waiter)
+            self._own.came = True
+        elif len(self._waiting) == 1:
+            self._own.came = True  # If it reads, it has nobody left to read for.
+        self._followers.pop(waiter, None)
+        waiter.wake()
+
+    def _set_out(self, waiter: Waiter) -> bool:
+        """With the lock held, do what the client asks for. Return whether it is the waiter's turn to read from here on.
+
+        If not, it follows: it is woken when it may be its turn.
+        """
+        super()._pump()
+        if self._reader is None and self._bell is not None and not self._ended and not waiter.came:
+            self._reader, self._watched = get_ident(), self._due
+            return True
+        if not waiter.came and waiter is not self._own:
+            waiter.stand()
+            self._followers[waiter] = None
+        self._ring()
+        return False
+
+    def _read_until(self, waiter: Waiter, until: float = inf) -> None:
+        """Read for all, whose turn it is, until it has come, or the time has, or the end."""
+        bell = self._bell[0] if self._bell else -1
+        try:
+            while True:
+                # What changes `_due` rings, since `_watched` was set with the lock held.
+                due = self._due
+                ready = self.process.poll((due if due < until else until) - monotonic(), bell)
+                with self._lock:
+                    if bell in ready:
+                        os.read(bell, 64)
+                    super()._pump(self._attend_to, ready)
+                    if waiter.came or self._ended or (until < inf and until <= monotonic()):
+                        self._give_up()
+                        return
+                    self._watched = self._due
+        except BaseException:
+            with self._lock:
+                self._give_up()
+                self._ring()
+            raise
+
+    def _give_up(self) -> None:
+        self._reader, self._idle = None, False
+        if self._followers or self._waiting:
+            self._appoint()
+        if self._ended:
+            self._ring()
+
+    def _appoint(self) -> None:
+        if self._followers:
+            self._followers.popitem()[0].wake()
+        elif self._waiting:
+            self._own.wake()
+
     def _wait(self, waiter: Waiter, until: float = inf) -> None:
         """Wait until it has come, or the time has; read for all meanwhile, if nobody else does."""
-        while not waiter.done and (until == inf or monotonic() < until):
-            if not self._read_until(lambda: waiter.done, until, waiter):
+        while not waiter.came and (until == inf or monotonic() < until):
+            with self._lock:
+                reads = self._set_out(waiter)
+            if reads:
+                self._read_until(waiter, until)
+            elif waiter.gate is not None:
                 waiter.gate.acquire(timeout=-1 if until == inf else max(0.0, until - monotonic()))
 
-    def _leave(self, waiter: Waiter | None) -> None:
-        """Wait no longer for what did not come."""
-        if waiter is not None:
-            self._followers.pop(waiter, None)
+    def _leave(self, waiter: Waiter) -> None:
+        """With the lock held, wait no longer for what did not come."""
+        self._followers.pop(waiter, None)
         if self._reader == get_ident():
             # A Ctrl-C can strike where even `finally` does not help.
             self._reader = None
         if self._reader is None:
             self._appoint()
 
-    def _appoint(self) -> None:
-        if self._followers:
-            self._followers.popitem()[0].wake()
-        elif self._waiting:
-            self._call.set()
-
-    def _hand_over(self, waiter: Waiter) -> None:
-        """Have the future completed, where it is one, by the server's own thread or by `_complete`."""
-        if waiter.future is not None:
-            self._completed.append(waiter)
-            self._call.set()
-
-    def _read_until(self, enough: Callable[[], bool], until: float = inf, follower: Waiter | None = None) -> bool:
-        """Read for all until it is enough, or the time has come. Return False if somebody else reads.
-
-        The follower is woken then, when it may be its turn.
-        """
-        with self._lock:
-            if self._reader is not None or self._bell is None:
-                if follower is not None and not follower.done:
-                    self._followers[follower] = None
-                return False
-            self._reader, bell = get_ident(), self._bell[0]
-        try:
-            while not enough() and self.evidence is None and monotonic() < until:
-                # A change after this line rings; one before it is seen by the line after it.
-                self._watched = self._due, self.process.wants_write
-                ready = self.process.poll(min(until, self._due) - monotonic(), bell)
-                if bell in ready:
-                    os.read(bell, 64)
-                with self._lock:
-                    self._pump(self._attend_to, ready)
-        finally:
-            with self._lock:
-                self._reader = None
-                self._readers += 1
-                self._appoint()
-                self._ring()
-        return True
-
     def _ring(self) -> None:
-        if self._reader == get_ident():
-            return
-        if self._bell is not None and self._reader is not None:
-            if self.evidence is not None or self._watched != (self._due, self.process.wants_write):
-                with contextlib.suppress(BlockingIOError):
-                    os.write(self._bell[1], b"\0")
-        elif self.evidence is not None:
-            self._settle_rest()
-            ends, self._bell = self._bell or (), None
-            for end in ends:
-                os.close(end)
-            self._call.set()
+        """With the lock held: wake whoever reads, if there is something else to watch for; after the end, tell all."""
+        if self.evidence is not None:
+            self._ended = True
+            if self._reader is None:
+                self._settle_rest()
+                ends, self._bell = self._bell or (), None
+                for end in ends:
+                    os.close(end)
+                self._own.wake()
+                return
+        if self._ended or self._watched != self._due or self.process.wants_write:
+            self._call_reader()
+
+    def _call_reader(self) -> None:
+        """Have whoever else reads look again. Called once is enough, until it has."""
+        if self._bell is not None and self._watched is not None and self._reader not in (None, get_ident()):
+            self._watched = None
+            with contextlib.suppress(BlockingIOError):
+                os.write(self._bell[1], b"\0")
 
     def _attend(self) -> None:
         """Run the server's own thread, until all are told of the end.
 
         What a callback raises beside an `Exception`, such as `SystemExit`, goes to `threading.excepthook`.
         """
-        while self._thread is not None:
-            readers = self._readers
-            called = self._call.wait(IDLE_SECONDS)
-            self._call.clear()
+        own = self._own
+        while self._thread is not None and own.gate is not None:
+            self._idle = True
+            called = own.gate.acquire(timeout=IDLE_SECONDS)
+            own.came = False
             try:
                 self._complete()
             except BaseException as error:  # noqa: BLE001 - other futures wait for this thread
-                self._call.set()
+                with self._lock:
+                    own.came = True
+                    own.wake()
                 with contextlib.suppress(BaseException):
                     threading.excepthook(ExceptHookArgs((type(error), error, error.__traceback__, current_thread())))
-            if called or readers == self._readers:
-                self._read_until(partial(self._relieved, self._settles))
+            with self._lock:
+                reads = (called or self._idle) and self._set_out(own)
+            if reads:
+                self._read_until(own)
             with self._lock:
                 self._ring()  # Another thread may have been cut short where it did so.
                 if self._bell is None and not self._completed:
                     self._thread = None
-
-    def _relieved(self, settles: int) -> bool:
-        """Return whether there are futures to complete, or nobody waits any longer who did."""
-        return bool(self._completed) or (settles != self._settles and not self._waiting)
-
-    def _summon(self) -> None:
-        """Have the server's own thread look after futures; where there is none, complete them here."""
-        with self._lock:
-            self._call.set()
-            alone = self._thread is None
-        if alone:
-            self._complete()
 
     def _complete(self) -> None:
         with contextlib.suppress(IndexError):  # Empty, or emptied by another thread meanwhile.

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from threading import get_ident
 from time import monotonic
 from typing import Any, TypeVar, Unpack, overload
 
@@ -20,11 +21,17 @@ from sansio_mcp.outputs import CallId, Evidence, Outcome, Settle
 from sansio_mcp.protocol import CallToolResult
 
 from .base import Settings
-from .readers import Readers, Waiter
+from .readers import CallFuture, Readers, Waiter
 
 __all__ = ["Server", "Settings", "connect", "prepare"]
 
 T = TypeVar("T")
+
+# So many calls keep a server busy; a frame beyond them may wait to be joined with others.
+BACKLOG = 8
+
+# At most so many frames wait.
+JOINED = 64
 
 
 class Server(Readers):
@@ -37,6 +44,7 @@ class Server(Readers):
     def __init__(self, command: Sequence[str], **settings: Unpack[Settings]) -> None:
         super().__init__(command, **settings)
         self._queue: deque[Waiter] = deque()
+        self._postponed = 0
 
     @overload
     def submit(self, call: Call[T], /, *, timeout: float | None = None) -> Future[Result[T]]: ...
@@ -52,14 +60,21 @@ class Server(Readers):
         Cancelling the future abandons the call. Its callbacks run in the server's own thread, one after the other, and
         may use the server.
         """
-        name, arguments, read = (
-            (call, arguments, None) if isinstance(call, str) else (call.tool, call.arguments, call.read)
-        )
-        waiter = Waiter(future := Future[Any](), read)
-        limit = self._limit(timeout, self._client.options.call_timeout)
-        call_id = self._begin(waiter, lambda now: self._client.call_tool(name, arguments, now, timeout), limit)
-        future.add_done_callback(lambda future: self._forget(call_id) if future.cancelled() else None)
-        self._summon()
+        future = CallFuture()
+        future.server, future.gate = self, self._own.gate
+        if not isinstance(call, str):
+            call, arguments, future.read = call.tool, call.arguments, call.read
+        asked = monotonic()
+        while True:
+            with self._lock:
+                if self._client.in_flight < self._client.options.max_in_flight:
+                    future.call_id = call_id = self._client.call_tool(call, arguments, asked, timeout)
+                    self._waiting[call_id] = future
+                    self._post()
+                    break
+            self._wait_for_place(asked, self._limit(timeout, self._client.options.call_timeout))
+        if self._thread is None:
+            self._complete()
         return future
 
     def shutdown(self, within: float = DEFAULT_WITHIN, grace: float | None = None) -> Evidence:
@@ -72,62 +87,100 @@ class Server(Readers):
         return evidence
 
     def _ask(self, begin: Callable[[float], CallId], limit: float | None = None) -> Outcome:
-        waiter = Waiter()
-        call_id = self._begin(waiter, begin, limit)
+        waiter, asked = Waiter(), monotonic()
         try:
-            self._wait(waiter)
+            while True:
+                with self._lock:
+                    if limit is None or self._client.in_flight < self._client.options.max_in_flight:
+                        waiter.call_id = call_id = begin(asked)
+                        self._waiting[call_id] = waiter
+                        reads = self._set_out(waiter)
+                        break
+                self._wait_for_place(asked, limit)
+            if reads:
+                self._read_until(waiter)
+            elif waiter.gate is not None:
+                waiter.gate.acquire()
+            if not waiter.came:
+                self._wait(waiter)
         except BaseException:
-            self._forget(call_id)
+            with self._lock:
+                self._abandon(waiter)
+                self._leave(waiter)
             raise
         return waiter.unwrap()
 
-    def _begin(self, waiter: Waiter, begin: Callable[[float], CallId], limit: float | None) -> CallId:
-        asked = monotonic()
-        while True:
+    def _post(self) -> None:
+        """With the lock held, have a future's call written: here, or where the server is busy, by whoever reads."""
+        if self._reader in (None, get_ident()) or len(self._waiting) <= BACKLOG or self._postponed >= JOINED:
+            self._postponed = 0
+            self._pump()
+        else:
+            self._postponed += 1
+            self._call_reader()
+        if self._reader is None:
+            self._own.wake()
+
+    def _wait_for_place(self, asked: float, limit: float) -> None:
+        """Wait until a call has ended.
+
+        Raises:
+            CallTimedOut: none did within the limit.
+        """
+        place = Waiter()
+        with self._lock:
+            if self._client.in_flight < self._client.options.max_in_flight:
+                return
+            self._queue.append(place)
+        try:
+            self._wait(place, asked + limit)
+        finally:
             with self._lock:
-                if limit is None or self._client.in_flight < self._client.options.max_in_flight:
-                    call_id = begin(asked)
-                    self._waiting[call_id] = waiter
-                    self._pump()
-                    return call_id
-                place = Waiter()
-                self._queue.append(place)
-            try:
-                self._wait(place, asked + limit)
-            finally:
-                with self._lock:
-                    if place in self._queue:
-                        self._queue.remove(place)
-                    self._leave(place)
-            if not place.done:
-                raise CallTimedOut(limit)
+                if place in self._queue:
+                    self._queue.remove(place)
+                self._leave(place)
+        if not place.came:
+            raise CallTimedOut(limit)
+
+    def withdraw(self, future: CallFuture) -> bool:
+        """Abandon the call of a future, and return whether it waited for one."""
+        with self._lock:
+            return self._abandon(future)
+
+    def finish(self, future: CallFuture) -> None:
+        """Have a future completed that waits for no call."""
+        with self._lock:
+            self._hand_over(future)
+        if self._thread is None:
+            self._complete()
 
     def _settle(self, call_id: CallId, output: Settle) -> None:
         super()._settle(call_id, output)
-        self._free_place()
+        if self._queue:
+            self._free_place()
 
     def _settle_rest(self) -> None:
         super()._settle_rest()
         while self._queue:
             self._free_place()
 
-    def _forget(self, call_id: CallId) -> None:
-        with self._lock:
-            self._client.abandon(call_id, monotonic())
-            waiter = self._waiting.pop(call_id, None)
-            self._leave(waiter)
-            if waiter is not None:
-                self._hand_over(waiter)
-                self._free_place()
-            self._pump()
-        self._summon()
+    def _abandon(self, waiter: Waiter) -> bool:
+        """With the lock held, have nothing settled for it any more. Return whether it waited."""
+        if waiter.call_id is None:
+            return False
+        self._client.abandon(waiter.call_id, monotonic())
+        waited = self._waiting.pop(waiter.call_id, None) is not None
+        if waited and self._queue:
+            self._free_place()
+        self._pump()
+        return waited
 
     def _free_place(self) -> None:
-        if self._queue:
-            place = self._queue[0]
-            self._followers.pop(place, None)
-            place.tell()
-            self._queue.popleft()
+        place = self._queue[0]
+        self._followers.pop(place, None)
+        place.came = True
+        place.wake()
+        self._queue.popleft()
 
 
 prepare = Server

@@ -378,7 +378,8 @@ def test_an_outcome_that_a_ctrl_c_cuts_off_is_settled_all_the_same(
 
 
 def test_a_place_that_a_ctrl_c_cuts_off_is_free_at_the_end(argv: Argv, monkeypatch: pytest.MonkeyPatch) -> None:
-    server = threads.connect(argv("handshake(); answer(read(), {}); time.sleep(60)"), options=Options(max_in_flight=1))
+    source = "handshake(); first = read(); time.sleep(0.5); answer(first, {}); time.sleep(60)"
+    server = threads.connect(argv(source), options=Options(max_in_flight=1))
     with struck(monkeypatch, server, "_free_place"), ThreadPoolExecutor(2) as pool:
         others = [pool.submit(after, 0.2, lambda: server.call_tool("next", timeout=60)) for _ in range(2)]
         with pytest.raises(KeyboardInterrupt):
