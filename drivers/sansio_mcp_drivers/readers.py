@@ -14,13 +14,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from math import inf
-from threading import ExceptHookArgs, Lock, Thread, current_thread, get_ident
+from threading import ExceptHookArgs, Lock, Thread, current_thread
 from time import monotonic
 from typing import Any, Unpack
 from weakref import WeakSet
 
 from sansio_mcp.errors import Unavailable
-from sansio_mcp.outputs import CallId, Outcome, Settle
+from sansio_mcp.outputs import CallId, Settle
 
 from .base import Settings
 from .sync_face import SyncServer
@@ -37,7 +37,7 @@ class Waiter:
 
     # Defaults of the class, because most are never set: a caller who reads needs no gate, and a `Lock` costs 60 ns.
     call_id: CallId | None = None
-    settle: Settle | None = None
+    settle: Settle = Settle(CallId(0), Unavailable("the call was abandoned"))
     came: bool = False
     gate: Lock | None = None
 
@@ -51,12 +51,6 @@ class Waiter:
         """Open the gate, so that whoever stands before it looks again."""
         if self.gate is not None and self.gate.locked():
             self.gate.release()
-
-    def unwrap(self) -> Outcome:
-        """Return the outcome, or raise the error that it is."""
-        if self.settle is None:
-            raise AssertionError("nothing was told")
-        return self.settle.unwrap()
 
 
 class CallFuture(Waiter, Future[Any]):
@@ -78,7 +72,9 @@ class CallFuture(Waiter, Future[Any]):
         """Complete it and run its callbacks. Whoever holds it may have done so before, though it is not theirs to do."""
         try:
             try:
-                result = self.unwrap() if self.read is None else self.read(self.unwrap())
+                result: object = self.settle.unwrap()
+                if self.read is not None:
+                    result = self.read(result)
             except BaseException as error:  # noqa: BLE001 - whatever it is, it is for whoever holds the future
                 self.set_exception(error)
             else:
@@ -100,12 +96,13 @@ class Readers(SyncServer):
         self._lock = Lock()
         self._waiting: dict[CallId, Waiter] = {}
         self._followers: dict[Waiter, None] = {}
+        self._queue: deque[Waiter] = deque()
         self._completed: deque[CallFuture] = deque()
         self._own = Waiter()
         self._own.stand()
         self._thread: Thread | None = None
         self._bell: tuple[int, int] | None = None
-        self._reader: int | None = None
+        self._reader: Waiter | None = None
         self._watched: float | None = None
         self._ended = self._idle = False
         _living.add(self)
@@ -142,11 +139,23 @@ class Readers(SyncServer):
             if waiter.gate is not None:
                 self._hand_over(waiter)
             del self._waiting[call_id]  # Last, so that `_settle_rest` finds it if a Ctrl-C strikes before.
+        if self._queue:
+            self._free_place()
 
     def _settle_rest(self) -> None:
         """After the end, tell whoever still waits: a Ctrl-C can strike where an outcome is on its way to them."""
         for call_id in list(self._waiting):
             self._settle(call_id, Settle(call_id, Unavailable(self._client.reason or "")))
+        while self._queue:
+            self._free_place()
+
+    def _free_place(self) -> None:
+        """Tell the first who waits for one of the places of `Options.max_in_flight`."""
+        place = self._queue[0]
+        self._followers.pop(place, None)
+        place.came = True
+        place.wake()
+        self._queue.popleft()
 
     def _hand_over(self, waiter: Waiter) -> None:
         """Wake who stands before a gate; have a future completed, by the server's own thread or by `_complete`."""
@@ -163,13 +172,14 @@ class Readers(SyncServer):
 
         If not, it follows: it is woken when it may be its turn.
         """
-        super()._pump()
-        if self._reader is None and self._bell is not None and not self._ended and not waiter.came:
-            self._reader, self._watched = get_ident(), self._due
-            return True
-        if not waiter.came and waiter is not self._own:
-            waiter.stand()
-            self._followers[waiter] = None
+        SyncServer._pump(self)
+        if not waiter.came:
+            if self._reader is None and not self._ended:
+                self._reader, self._watched = waiter, self._due
+                return True
+            if waiter is not self._own:
+                waiter.stand()
+                self._followers[waiter] = None
         self._ring()
         return False
 
@@ -184,29 +194,25 @@ class Readers(SyncServer):
                 with self._lock:
                     if bell in ready:
                         os.read(bell, 64)
-                    super()._pump(self._attend_to, ready)
+                    SyncServer._pump(self, self._attend_to, ready)
                     if waiter.came or self._ended or (until < inf and until <= monotonic()):
-                        self._give_up()
+                        self._reader, self._idle = None, False
+                        if self._followers or self._waiting or self._ended:
+                            self._appoint()
                         return
                     self._watched = self._due
         except BaseException:
             with self._lock:
-                self._give_up()
-                self._ring()
+                self._leave(waiter)
             raise
 
-    def _give_up(self) -> None:
-        self._reader, self._idle = None, False
-        if self._followers or self._waiting:
-            self._appoint()
-        if self._ended:
-            self._ring()
-
     def _appoint(self) -> None:
+        """With the lock held, when nobody reads, have another do it; after the end, tell all."""
         if self._followers:
             self._followers.popitem()[0].wake()
         elif self._waiting:
             self._own.wake()
+        self._ring()
 
     def _wait(self, waiter: Waiter, until: float = inf) -> None:
         """Wait until it has come, or the time has; read for all meanwhile, if nobody else does."""
@@ -221,8 +227,7 @@ class Readers(SyncServer):
     def _leave(self, waiter: Waiter) -> None:
         """With the lock held, wait no longer for what did not come."""
         self._followers.pop(waiter, None)
-        if self._reader == get_ident():
-            # A Ctrl-C can strike where even `finally` does not help.
+        if self._reader is waiter:
             self._reader = None
         if self._reader is None:
             self._appoint()
@@ -243,7 +248,7 @@ class Readers(SyncServer):
 
     def _call_reader(self) -> None:
         """Have whoever else reads look again. Called once is enough, until it has."""
-        if self._bell is not None and self._watched is not None and self._reader not in (None, get_ident()):
+        if self._bell is not None and self._watched is not None and self._reader is not None:
             self._watched = None
             with contextlib.suppress(BlockingIOError):
                 os.write(self._bell[1], b"\0")

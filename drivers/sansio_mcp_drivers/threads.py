@@ -7,10 +7,8 @@ forked child of the program has no such thread, and is told that the server is o
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from threading import get_ident
 from time import monotonic
 from typing import Any, TypeVar, Unpack, overload
 
@@ -43,7 +41,6 @@ class Server(Readers):
 
     def __init__(self, command: Sequence[str], **settings: Unpack[Settings]) -> None:
         super().__init__(command, **settings)
-        self._queue: deque[Waiter] = deque()
         self._postponed = 0
 
     @overload
@@ -108,11 +105,11 @@ class Server(Readers):
                 self._abandon(waiter)
                 self._leave(waiter)
             raise
-        return waiter.unwrap()
+        return waiter.settle.unwrap()
 
     def _post(self) -> None:
         """With the lock held, have a future's call written: here, or where the server is busy, by whoever reads."""
-        if self._reader in (None, get_ident()) or len(self._waiting) <= BACKLOG or self._postponed >= JOINED:
+        if self._reader is None or len(self._waiting) <= BACKLOG or self._postponed >= JOINED:
             self._postponed = 0
             self._pump()
         else:
@@ -154,16 +151,6 @@ class Server(Readers):
         if self._thread is None:
             self._complete()
 
-    def _settle(self, call_id: CallId, output: Settle) -> None:
-        super()._settle(call_id, output)
-        if self._queue:
-            self._free_place()
-
-    def _settle_rest(self) -> None:
-        super()._settle_rest()
-        while self._queue:
-            self._free_place()
-
     def _abandon(self, waiter: Waiter) -> bool:
         """With the lock held, have nothing settled for it any more. Return whether it waited."""
         if waiter.call_id is None:
@@ -174,13 +161,6 @@ class Server(Readers):
             self._free_place()
         self._pump()
         return waited
-
-    def _free_place(self) -> None:
-        place = self._queue[0]
-        self._followers.pop(place, None)
-        place.came = True
-        place.wake()
-        self._queue.popleft()
 
 
 prepare = Server
