@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from time import monotonic
+from threading import current_thread
 from typing import Any, TypeVar, Unpack, overload
 
 from sansio_mcp.calls import Call, Result
-from sansio_mcp.errors import CallTimedOut, Unavailable
+from sansio_mcp.errors import Unavailable
 from sansio_mcp.options import DEFAULT_WITHIN
-from sansio_mcp.outputs import CallId, Evidence, Outcome, Settle
+from sansio_mcp.outputs import CallId, Evidence, Outcome
 from sansio_mcp.protocol import CallToolResult
 
 from .base import Settings
@@ -25,11 +25,8 @@ __all__ = ["Server", "Settings", "connect", "prepare"]
 
 T = TypeVar("T")
 
-# So many calls keep a server busy; a frame beyond them may wait to be joined with others.
-BACKLOG = 8
-
-# At most so many frames wait.
-JOINED = 64
+# After the end the server's own thread has nothing left to do, unless the callback of a future holds it.
+JOIN_SECONDS = 1.0
 
 
 class Server(Readers):
@@ -38,10 +35,6 @@ class Server(Readers):
     As a context manager it is shut down when the block is left. The operations return what the core settles them with,
     or raise it. With `Options.max_in_flight` calls in flight the next one waits for a place, within its timeout.
     """
-
-    def __init__(self, command: Sequence[str], **settings: Unpack[Settings]) -> None:
-        super().__init__(command, **settings)
-        self._postponed = 0
 
     @overload
     def submit(self, call: Call[T], /, *, timeout: float | None = None) -> Future[Result[T]]: ...
@@ -58,18 +51,17 @@ class Server(Readers):
         may use the server.
         """
         future = CallFuture()
-        future.server, future.gate = self, self._own.gate
-        if not isinstance(call, str):
-            call, arguments, future.read = call.tool, call.arguments, call.read
-        asked = monotonic()
-        while True:
-            with self._lock:
-                if self._client.in_flight < self._client.options.max_in_flight:
-                    future.call_id = call_id = self._client.call_tool(call, arguments, asked, timeout)
-                    self._waiting[call_id] = future
-                    self._post()
-                    break
-            self._wait_for_place(asked, self._limit(timeout, self._client.options.call_timeout))
+        future.server = self
+        if isinstance(call, str):
+            name = call
+        else:
+            name, arguments, future.read = call.tool, call.arguments, call.read
+        limit = self._limit(timeout, self._client.options.call_timeout)
+        try:
+            self._begin(future, lambda now: self._client.call_tool(name, arguments, now, timeout), limit)
+        except BaseException:
+            self._forget(future)
+            raise
         if self._thread is None:
             self._complete()
         return future
@@ -78,89 +70,24 @@ class Server(Readers):
         """End the connection in good order and return the evidence, as in every driver. Its own thread ends too."""
         try:
             evidence = super().shutdown(within, grace)
-        except Unavailable:  # Told by `_settle_rest`, so the evidence is known.
+        except Unavailable:  # Told at the end, so the evidence is known.
             evidence = super().shutdown(within, grace)
-        self._join()
+        thread = self._thread
+        if thread is not None and thread is not current_thread():
+            thread.join(JOIN_SECONDS)
         return evidence
 
     def _ask(self, begin: Callable[[float], CallId], limit: float | None = None) -> Outcome:
-        waiter, asked = Waiter(), monotonic()
+        waiter = Waiter()
         try:
-            while True:
-                with self._lock:
-                    if limit is None or self._client.in_flight < self._client.options.max_in_flight:
-                        waiter.call_id = call_id = begin(asked)
-                        self._waiting[call_id] = waiter
-                        reads = self._set_out(waiter)
-                        break
-                self._wait_for_place(asked, limit)
-            if reads:
+            if self._begin(waiter, begin, limit):
                 self._read_until(waiter)
-            elif waiter.gate is not None:
-                waiter.gate.acquire()
             if not waiter.came:
                 self._wait(waiter)
         except BaseException:
-            with self._lock:
-                self._abandon(waiter)
-                self._leave(waiter)
+            self._forget(waiter)
             raise
         return waiter.settle.unwrap()
-
-    def _post(self) -> None:
-        """With the lock held, have a future's call written: here, or where the server is busy, by whoever reads."""
-        if self._reader is None or len(self._waiting) <= BACKLOG or self._postponed >= JOINED:
-            self._postponed = 0
-            self._pump()
-        else:
-            self._postponed += 1
-            self._call_reader()
-        if self._reader is None:
-            self._own.wake()
-
-    def _wait_for_place(self, asked: float, limit: float) -> None:
-        """Wait until a call has ended.
-
-        Raises:
-            CallTimedOut: none did within the limit.
-        """
-        place = Waiter()
-        with self._lock:
-            if self._client.in_flight < self._client.options.max_in_flight:
-                return
-            self._queue.append(place)
-        try:
-            self._wait(place, asked + limit)
-        finally:
-            with self._lock:
-                if place in self._queue:
-                    self._queue.remove(place)
-                self._leave(place)
-        if not place.came:
-            raise CallTimedOut(limit)
-
-    def withdraw(self, future: CallFuture) -> bool:
-        """Abandon the call of a future, and return whether it waited for one."""
-        with self._lock:
-            return self._abandon(future)
-
-    def finish(self, future: CallFuture) -> None:
-        """Have a future completed that waits for no call."""
-        with self._lock:
-            self._hand_over(future)
-        if self._thread is None:
-            self._complete()
-
-    def _abandon(self, waiter: Waiter) -> bool:
-        """With the lock held, have nothing settled for it any more. Return whether it waited."""
-        if waiter.call_id is None:
-            return False
-        self._client.abandon(waiter.call_id, monotonic())
-        waited = self._waiting.pop(waiter.call_id, None) is not None
-        if waited and self._queue:
-            self._free_place()
-        self._pump()
-        return waited
 
 
 prepare = Server
