@@ -52,15 +52,15 @@ class Server(Readers):
         """
         future = CallFuture()
         future.server = self
-        if isinstance(call, str):
-            name = call
-        else:
-            name, arguments, future.read = call.tool, call.arguments, call.read
+        name = call if isinstance(call, str) else call.tool
+        if not isinstance(call, str):
+            arguments, future.read = call.arguments, call.read
         limit = self._limit(timeout, self._client.options.call_timeout)
         try:
             self._begin(future, lambda now: self._client.call_tool(name, arguments, now, timeout), limit)
         except BaseException:
-            self._forget(future)
+            self.forget(future)
+            self.finish(future)
             raise
         if self._thread is None:
             self._complete()
@@ -85,7 +85,7 @@ class Server(Readers):
             if not waiter.came:
                 self._wait(waiter)
         except BaseException:
-            self._forget(waiter)
+            self.forget(waiter)
             raise
         return waiter.settle.unwrap()
 
