@@ -47,6 +47,10 @@ class Server(Readers):
     ) -> Future[Any]:
         """Begin a call and return the future of what `run` or `call_tool` would return or raise.
 
+        A call that is alone in flight is written before this returns. A further one may be joined with more: it is
+        written once the caller waits, for whatever it be, and if it only computes, when the interpreter next lets
+        other threads run (`sys.setswitchinterval`: 5 ms).
+
         Cancelling the future abandons the call. Its callbacks run in the server's own thread, one after the other, and
         may use the server.
         """
