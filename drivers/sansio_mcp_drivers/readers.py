@@ -83,8 +83,8 @@ class Readers(SyncServer):
     """A server whose client and process are touched with `_lock` held, and waited for by one thread at a time.
 
     `_reader` has the turn. It is taken and given up with the lock held, and whoever gives it up appoints another: a
-    follower if there is one, else, if a future waits, the server's own thread. An appointed one who comes too late, since
-    a new caller took the turn, follows anew. Whoever changes what the reader waits for rings the bell in its poll set.
+    follower if there is one, else, if a future waits, the server's own thread. Where a new caller was quicker, the
+    appointed one follows anew. Whoever changes what the reader waits for rings the bell in its poll set.
     """
 
     def __init__(self, command: Sequence[str], **settings: Unpack[Settings]) -> None:

@@ -115,6 +115,58 @@ def test_futures_are_completed_as_they_come_also_when_cancelled(argv: Argv) -> N
         assert all(isinstance(future.exception(), Unavailable) for future in futures[5:])
 
 
+@pytest.mark.parametrize("method", ["forget", "finish"])
+def test_a_future_whose_cancelling_a_ctrl_c_cuts_off_is_told_at_the_end_at_the_latest(
+    argv: Argv, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    with threads.connect(argv(SILENT)) as server:
+        future = server.submit("slow")
+        with struck(monkeypatch, server, method), pytest.raises(KeyboardInterrupt):
+            future.cancel()
+        server.kill()
+        assert future in wait([future], SECONDS).done
+
+
+def test_a_callback_of_a_cancelled_future_finds_its_place_free(argv: Argv) -> None:
+    said: list[str] = []
+    source = "handshake(); read(); echo()"
+    with threads.connect(argv(source), options=Options(max_in_flight=1)) as server:
+        future = server.submit("slow")
+        future.add_done_callback(lambda _: said.append(server.call_tool("echo", {}, SECONDS).text))
+        assert future.cancel()
+        assert said == ["{}"]
+
+
+def test_calls_of_a_caller_who_only_computes_are_written_all_the_same(argv: Argv) -> None:
+    with threads.connect(argv(ECHO)) as server:
+        for count in (1, 3, 100):
+            futures = [server.submit("echo", {}) for _ in range(count)]
+            deadline = time.monotonic() + SECONDS
+            while not all(future.done() for future in futures):
+                assert time.monotonic() < deadline
+
+
+def test_calls_are_written_while_a_callback_holds_the_servers_thread(argv: Argv, tmp_path: Path) -> None:
+    came = tmp_path / "came"
+    held, go_on = threading.Event(), threading.Event()
+
+    def hold(_future: object) -> None:
+        held.set()
+        go_on.wait(SECONDS)
+
+    source = f"handshake(); answer(read(), {{}}); [read() for _ in range(20)]; open({str(came)!r}, 'w').close(); read()"
+    with threads.connect(argv(source)) as server:
+        server.submit("first").add_done_callback(hold)
+        assert held.wait(SECONDS)
+        futures = [server.submit("next") for _ in range(20)]
+        deadline = time.monotonic() + SECONDS
+        while not came.exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert came.exists()
+        assert not any(future.done() for future in futures)
+        go_on.set()
+
+
 def test_a_callback_may_use_the_server(argv: Argv) -> None:
     said: Future[str] = Future()
 
@@ -216,6 +268,21 @@ def test_a_place_is_waited_for_within_the_timeout(argv: Argv) -> None:
         server.kill()
         with pytest.raises(LocalProtocolError):
             server.ping(timeout=-1)
+
+
+def test_a_place_that_its_caller_cannot_use_goes_to_the_next(argv: Argv) -> None:
+    source = "handshake(); first = read(); time.sleep(0.5); answer(first, text('first')); echo()"
+    with threads.connect(argv(source), options=Options(max_in_flight=1)) as server:
+        first = server.submit("first")
+        misfit, late, fit = together(
+            lambda: after(0.1, lambda: server.call_tool("echo", {"no": object()})),
+            lambda: after(0.2, lambda: server.submit("echo", {"no": object()})),
+            lambda: after(0.3, lambda: server.call_tool("echo", {}, 5)),
+        )
+        assert isinstance(misfit.exception(), LocalProtocolError)
+        assert isinstance(late.exception(), LocalProtocolError)
+        assert fit.result().text == "{}"
+        assert first.result(SECONDS).text == "first"
 
 
 def test_a_callback_waits_for_a_place_too(argv: Argv) -> None:
