@@ -137,13 +137,15 @@ def test_a_callback_of_a_cancelled_future_finds_its_place_free(argv: Argv) -> No
         assert said == ["{}"]
 
 
-def test_calls_of_a_caller_who_only_computes_are_written_all_the_same(argv: Argv) -> None:
-    with threads.connect(argv(ECHO)) as server:
-        for count in (1, 3, 100):
-            futures = [server.submit("echo", {}) for _ in range(count)]
-            deadline = time.monotonic() + SECONDS
-            while not all(future.done() for future in futures):
-                assert time.monotonic() < deadline
+@pytest.mark.parametrize("reads", [False, True])
+def test_calls_of_a_caller_who_only_computes_are_written_all_the_same(argv: Argv, reads: bool) -> None:
+    with threads.connect(argv("handshake(); held = read(); answer(read(), {}); answer(held, {}); echo()")) as server:
+        futures = [server.submit("held")]
+        time.sleep(0.2 if reads else 0)  # By then the server's own thread reads.
+        futures += [server.submit("echo", {}) for _ in range(100)]
+        deadline = time.monotonic() + 5  # Before the handshake's deadline lets whoever reads look again.
+        while not all(future.done() for future in futures):
+            assert time.monotonic() < deadline
 
 
 def test_calls_are_written_while_a_callback_holds_the_servers_thread(argv: Argv, tmp_path: Path) -> None:
@@ -152,7 +154,7 @@ def test_calls_are_written_while_a_callback_holds_the_servers_thread(argv: Argv,
 
     def hold(_future: object) -> None:
         held.set()
-        go_on.wait(SECONDS)
+        go_on.wait(3 * SECONDS)
 
     source = f"handshake(); answer(read(), {{}}); [read() for _ in range(20)]; open({str(came)!r}, 'w').close(); read()"
     with threads.connect(argv(source)) as server:
