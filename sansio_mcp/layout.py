@@ -89,6 +89,7 @@ class Layout:
         "_raw",
         "_start",
         "_structured",
+        "_width",
     )
 
     def __init__(self, before: bytes, between: bytes, after: bytes, result: CallToolResult, *, id_first: bool) -> None:
@@ -97,7 +98,8 @@ class Layout:
         self._after = after.decode()
         self._id_first = id_first
         self._start = len(before.decode())
-        self._id_end = self._start + MAX_ID_DIGITS + len(self._between)
+        self._width = len(self._between)
+        self._id_end = self._start + MAX_ID_DIGITS + self._width
         # Without the text, which may be long.
         self._block: dict[str, JsonValue] = {**_block(result), "text": None}
         self._raw: dict[str, JsonValue] = {**result.raw, "content": None}
@@ -136,19 +138,21 @@ class Layout:
             if self._id_first:
                 at = written.find(self._between, self._start, self._id_end)
                 digits = written[self._start : at]
-                text, end = _string(written, at + len(self._between))
+                text, end = _string(written, at + self._width)
                 if at < 0 or written[end:] != self._after:
                     return None
             else:
                 text, end = _string(written, self._start)
                 if not written.startswith(self._between, end) or not written.endswith(self._after):
                     return None
-                digits = written[end + len(self._between) : len(written) - len(self._after)]
+                digits = written[end + self._width : len(written) - len(self._after)]
+                if len(digits) > MAX_ID_DIGITS:
+                    return None
             if "\\" in written and not text.isascii():
                 text.encode()  # An escaped surrogate may lack its partner.
         except ValueError:
             return None
-        if not digits.isdecimal() or not digits.isascii() or digits.startswith("0") or len(digits) > MAX_ID_DIGITS:
+        if not digits.isdecimal() or not digits.isascii() or digits[0] == "0":
             return None
         block, raw = self._block.copy(), self._raw.copy()
         block["text"] = text

@@ -157,7 +157,11 @@ def list_tools(request_id: int, cursor: str | None = None) -> bytes:
 
 def call_tool(request_id: int, name: str, arguments: str) -> bytes:
     """Return the frame of a call. `name` and `arguments` are JSON text."""
-    return jsonrpc.request(request_id, "tools/call", f'{{"name":{name},"arguments":{arguments}}}')
+    # Written out, as `jsonrpc.request` writes it: to call that takes a fortieth of a small call.
+    return (
+        f'{{"jsonrpc":"2.0","id":{request_id},"method":"tools/call",'
+        f'"params":{{"name":{name},"arguments":{arguments}}}}}\n'
+    ).encode()
 
 
 def ping(request_id: int) -> bytes:

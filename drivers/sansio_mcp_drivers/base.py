@@ -157,14 +157,16 @@ class Base:
     def _attend_to(self, ready: Collection[int]) -> None:
         """Do what belongs to descriptors that are ready, and to the time."""
         process = self.process
-        if process.stdout in ready:
+        stdout = process.stdout
+        if stdout in ready:
             self._read()
-        if process.stderr in ready:
-            process.read_stderr()
-        if process.stdin in ready:
-            self._write()
-        if process.exit in ready:
-            self._watch()
+        if len(ready) > 1 or stdout not in ready:  # Nearly always it is that alone.
+            if process.stderr in ready:
+                process.read_stderr()
+            if process.stdin in ready:
+                self._write()
+            if process.exit in ready:
+                self._watch()
         if self._due <= monotonic():
             self._tick()
 

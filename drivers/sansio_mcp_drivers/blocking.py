@@ -12,7 +12,7 @@ from threading import RLock
 from time import monotonic
 from typing import Any, Unpack
 
-from sansio_mcp.errors import LocalProtocolError
+from sansio_mcp.errors import LocalProtocolError, McpError
 from sansio_mcp.options import seconds
 from sansio_mcp.outputs import CallId, Outcome, Settle
 from sansio_mcp.protocol import CallToolResult
@@ -21,6 +21,8 @@ from .base import Settings
 from .sync_face import SyncServer
 
 __all__ = ["Server", "Settings", "connect", "prepare"]
+
+_TAKEN = "another thread uses this server; `sansio_mcp_drivers.threads` serves many"
 
 
 class Server(SyncServer):
@@ -58,8 +60,9 @@ class Server(SyncServer):
         self, name: str, arguments: Mapping[str, object] | None = None, timeout: float | None = None
     ) -> CallToolResult:
         """Call a tool by its wire name. That the tool failed is a result too: `is_error`."""
-        # As `_ask` does it, without the closure that it is given, which is a twentieth of a small call.
-        self._enter()
+        # As `_ask` does it, in a twentieth less of a small call: without the closure that it is given.
+        if not self._turns.acquire(False):
+            raise LocalProtocolError(_TAKEN)
         call_id = None
         try:
             call_id = self._client.call_tool(name, arguments, monotonic(), timeout)
@@ -92,7 +95,9 @@ class Server(SyncServer):
         while (output := awaited[call_id]) is None:
             pump(self._attend_to, self.process.poll(self._due - monotonic()))
         del awaited[call_id]
-        return output.unwrap()
+        if isinstance(output.outcome, McpError):
+            raise output.outcome
+        return output.outcome
 
     def _give_up(self, call_id: CallId | None) -> None:
         """Forget what was begun, which is harmless once it is settled."""
@@ -111,7 +116,7 @@ class Server(SyncServer):
     def _enter(self) -> None:
         """Begin what one thread does at a time. A signal handler may do it within its own thread."""
         if not self._turns.acquire(False):
-            raise LocalProtocolError("another thread uses this server; `sansio_mcp_drivers.threads` serves many")
+            raise LocalProtocolError(_TAKEN)
 
     def _turn(self, until: float) -> None:
         """Wait until there is something to do, at most until a point in time, and do it."""

@@ -841,6 +841,7 @@ def test_what_the_strict_posture_takes_the_lenient_one_takes_alike(value: JsonVa
 def test_what_is_sent_reads_back_as_a_request(request_id: int, name: str, cursor: str) -> None:
     arguments: JsonObject = {name: cursor}
     call = protocol.call_tool(request_id, jsontext.dumps(name), jsontext.dumps(arguments))
+    assert call == jsonrpc.request(request_id, "tools/call", jsontext.dumps({"name": name, "arguments": arguments}))
     assert jsonrpc.decode(call) == ServerRequest(request_id, "tools/call", {"name": name, "arguments": arguments})
     assert jsonrpc.decode(protocol.list_tools(request_id, cursor)) == ServerRequest(
         request_id, "tools/list", {"cursor": cursor}
