@@ -6,14 +6,16 @@ It uses what every loop has: `add_reader`, `add_writer`, `call_later` and what t
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Sequence
 from math import inf
 from time import monotonic
-from typing import Any, Unpack
+from typing import Unpack
 
 from sansio_mcp.errors import LocalProtocolError
 
 from .async_face import AsyncServer
+from .awaited import Awaited
 from .base import Settings
 
 
@@ -22,21 +24,24 @@ class Watched(AsyncServer):
 
     def __init__(self, command: Sequence[str], **settings: Unpack[Settings]) -> None:
         super().__init__(command, **settings)
-        # Set when the process is opened.
-        self._loop: asyncio.AbstractEventLoop
+        self._opened = False
+        self._loop: asyncio.AbstractEventLoop  # Set with it.
         self._timer: asyncio.TimerHandle | None = None
         self._readers: dict[str, int] = {}
         self._writer: int | None = None
+        # Those that know their outcome and do not go on yet, in order; and whether what is read is being acted on.
+        self._told: deque[Awaited] = deque()
+        self._reads = False
 
-    def _future(self) -> asyncio.Future[Any]:
-        """Return a future of the loop that the server belongs to, or raise `LocalProtocolError` in any other."""
+    def _here(self) -> asyncio.AbstractEventLoop:
+        """Return the loop that the server belongs to, or raise `LocalProtocolError` in any other."""
         loop = asyncio.get_running_loop()
-        if getattr(self, "_loop", loop) is not loop:
+        if self._opened and self._loop is not loop:
             raise LocalProtocolError("the server belongs to another event loop, the one in which it was connected")
-        return loop.create_future()
+        return loop
 
     def _open(self) -> None:
-        self._loop = asyncio.get_running_loop()
+        self._loop, self._opened = asyncio.get_running_loop(), True
         super()._open()
         acts = {"stdout": self._read, "stderr": self.process.read_stderr, "exit": self._watch}
         for name, act in acts.items():
@@ -46,9 +51,30 @@ class Watched(AsyncServer):
                 self._loop.add_reader(descriptor, self._ready, name, act)
 
     def _ready(self, name: str, act: Callable[[], object]) -> None:
-        self._pump(act)
+        self._reads = True
+        try:
+            self._pump(act)
+        except BaseException:
+            self._loop.call_soon(self._wake)
+            raise
+        finally:
+            self._reads = False
+        if self._told:
+            self._wake()
         if getattr(self.process, name) is None:
             self._forget(name)
+
+    def _wake_soon(self) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon(self._wake)
+
+    def _wake(self) -> None:
+        while self._told:
+            try:
+                self._told.popleft().wake()
+            except BaseException:
+                self._loop.call_soon(self._wake)
+                raise
 
     def _forget(self, name: str) -> None:
         if name in self._readers:
