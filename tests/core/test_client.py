@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -221,6 +222,23 @@ def test_calls_before_the_handshake_are_settled_as_unavailable(life: str) -> Non
 
 
 # Operations.
+
+
+class Named(str):
+    __slots__ = ()
+
+
+class Ordered(dict[str, object]):
+    pass
+
+
+@pytest.mark.parametrize("arguments", [MappingProxyType({"berth": 7}), Ordered(berth=7), {"berth": 7}])
+@pytest.mark.parametrize("name", ["tow", Named("tow")])
+def test_a_call_takes_any_string_and_any_mapping(name: str, arguments: Mapping[str, object]) -> None:
+    client = ready()
+    client.call_tool(name, arguments, 1.0)
+    params = b'{"name":"tow","arguments":{"berth":7}}'
+    assert outputs(client) == [Write(b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":' + params + b"}\n")]
 
 
 def test_a_call_is_written_verbatim_and_settled_with_its_result() -> None:
