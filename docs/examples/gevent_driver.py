@@ -3,7 +3,7 @@
 A server belongs to the hub, and so to the thread, in which it was connected. Nothing has to be patched.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from math import inf
 from time import monotonic
 from typing import Any, Unpack
@@ -49,9 +49,9 @@ class Server(SyncServer):
             self._client.abandon(call_id, monotonic())  # Harmless once it is settled.
             self._pump()
 
-    def _pump(self, report: Callable[..., object] | None = None, *seen: object) -> None:
+    def _pump(self, report: Callable[..., object] | None = None, ready: Collection[int] | None = None) -> None:
         self._forget("stdin")  # It may be closed, and libev must not watch what is.
-        super()._pump(report, *seen)
+        super()._pump(report, ready)
         for name, events in (("stdin", WRITE), ("stdout", READ), ("stderr", READ), ("exit", READ)):
             descriptor = getattr(self.process, name)
             if descriptor is None:

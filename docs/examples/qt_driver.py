@@ -5,7 +5,7 @@ once, with the outcome, unless the call is abandoned first. Past `Options.max_in
 nobody waits here who could wait for a place.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import inf
 from time import monotonic
 from typing import Unpack
@@ -53,9 +53,9 @@ class Server(Base):
         self._pump()
         return call_id
 
-    def _pump(self, report: Callable[..., object] | None = None, *seen: object) -> None:
+    def _pump(self, report: Callable[..., object] | None = None, ready: Collection[int] | None = None) -> None:
         self._forget("stdin")  # It may be closed, and Qt must not watch what is.
-        super()._pump(report, *seen)
+        super()._pump(report, ready)
         for name, kind in (("stdin", WRITE), ("stdout", READ), ("stderr", READ), ("exit", READ)):
             descriptor = getattr(self.process, name)
             if descriptor is None:

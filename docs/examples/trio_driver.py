@@ -4,7 +4,7 @@ The background runs in system tasks, so a server belongs to no nursery: any task
 raised comes out in no group.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from time import monotonic
 from typing import Unpack
@@ -53,9 +53,9 @@ class Server(AsyncServer):
             self._client.abandon(call_id, monotonic())  # Harmless once it is settled.
             self._pump()
 
-    def _pump(self, report: Callable[..., object] | None = None, *seen: object) -> None:
+    def _pump(self, report: Callable[..., object] | None = None, ready: Collection[int] | None = None) -> None:
         before = self._descriptors()
-        super()._pump(report, *seen)
+        super()._pump(report, ready)
         for descriptor in before - self._descriptors():
             notify_closing(descriptor)
         if self.process.wants_write and not self._writing:

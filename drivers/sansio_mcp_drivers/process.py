@@ -187,8 +187,23 @@ class Process:
         Raises:
             OSError: stdin refuses bytes. It was closed, and what waited is dropped.
         """
-        self._closing_input = self._closing_input or close
+        if not data or self.stdin is None or self._unwritten or close or self._closing_input:
+            self._write_on(data, close=close)
+            return
+        # As nearly all is written: at once and whole, without the queue.
+        try:
+            count = os.write(self.stdin, data)
+        except BlockingIOError:
+            count = 0
+        except OSError:
+            self._close_stdin()
+            raise
+        if count < len(data):
+            self._unwritten.append(memoryview(data)[count:])
+
+    def _write_on(self, data: bytes, *, close: bool) -> None:
         unwritten = self._unwritten
+        self._closing_input = self._closing_input or close
         if data and self.stdin is not None:
             unwritten.append(data)
         try:

@@ -43,7 +43,11 @@ class Watched(AsyncServer):
     def _open(self) -> None:
         self._loop, self._opened = asyncio.get_running_loop(), True
         super()._open()
-        acts = {"stdout": self._read, "stderr": self.process.read_stderr, "exit": self._watch}
+        acts: dict[str, Callable[[], object]] = {
+            "stdout": self._read,
+            "stderr": self.process.read_stderr,
+            "exit": self._watch,
+        }
         for name, act in acts.items():
             descriptor = getattr(self.process, name)
             if descriptor is not None:
