@@ -41,6 +41,7 @@ CASES = {
     "import": Case("import, after json and attrs", 1, ("cpu", "p50")),
     "cold": Case("start, list 20 tools, exit", 1, ("cpu", "p50")),
     "sequential": Case("small call after small call", 4000, ("cpu", "p50", "p99", "peak")),
+    "dense-0": Case("small call, one row of structure", 4000, ("cpu", "p50", "p99")),
     "in_flight_64": Case("64 small calls in flight", 60, per=64, without=ONE_AT_A_TIME),
     "in_flight_1000": Case("1,000 small calls in flight", 4, per=1000, without=ONE_AT_A_TIME),
     "threads_8": Case("8 threads on one client", 4, per=THREADS * CALLS_A_THREAD, without=NO_THREADS),
