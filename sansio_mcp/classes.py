@@ -69,6 +69,8 @@ def _taken(made: Made) -> list[_Field]:
 
 
 def _finish(made: Made, own: list[_Field]) -> Made:
+    # At the end of the interpreter it is not in `sys.modules`, where the first object may be made.
+    made.__core_scope__ = vars(sys.modules[made.__module__])
     made.__core_fields__ = (*getattr(made, "__core_fields__", ()), *own)
     match_args = tuple(each.name for each in _taken(made) if not each.given.get("kw_only"))
     made.__match_args__ = match_args  # type: ignore[misc] # as of any class, though this one is new
@@ -120,7 +122,7 @@ def _init(made: Made) -> Made:
     if Exception in made.__mro__:
         lines.append(f"exception(self, {', '.join(made.__match_args__)})")
     # In a copy of the module of the class, where its annotations are looked up.
-    scope = vars(sys.modules[made.__module__]) | known
+    scope = made.__core_scope__ | known
     inner = "\n ".join(lines)
     exec(f"def __init__({', '.join(parameters)}):\n {inner}", scope)  # noqa: S102 - made of names in our own sources
     init: Made = scope.pop("__init__")

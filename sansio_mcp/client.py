@@ -303,9 +303,15 @@ class Client:
         elif self._conversation.handshake is not Handshake.READY:
             self._conversation.settle(call_id, Unavailable("not connected yet: wait until connect is settled"))
         else:
-            self._conversation.send(operation)
-            if self._wish is None or deadline < self._wish:
-                self._wish_for(deadline)
+            try:
+                self._conversation.send(operation)
+                if self._wish is None or deadline < self._wish:
+                    self._wish_for(deadline)
+            except BaseException:  # Such as a Ctrl-C. Its caller never learns the id.
+                self._conversation.abandon(call_id)
+                raise
+            if self._life is Life.RETIRED:  # By a signal handler, since the first line.
+                self._conversation.settle_all(Unavailable(self._cause))
         return call_id
 
     def _told(self, reason: str) -> str:
@@ -363,9 +369,9 @@ class Client:
             self._outputs.append(ScheduleTimer(at))
 
     def _retire(self) -> None:
-        if self._reason is None:
-            self._conversation.settle_all(Unavailable(self._cause))
-            self._reason = self._cause
+        self._reason = self._reason or self._cause
+        # Nothing, unless a signal handler began the end while an operation began.
+        self._conversation.settle_all(Unavailable(self._reason))
         self._rung_due = None
         self._evidence = self._evidence or self._exit or NoResource()
         for call_id in self._waiters:

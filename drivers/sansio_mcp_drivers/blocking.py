@@ -22,6 +22,10 @@ from .sync_face import SyncServer
 
 __all__ = ["Server", "Settings", "connect", "prepare"]
 
+# A signal handler that asks for something just before the wait for the server begins may take what is waited for, and
+# nothing wakes the wait. So it looks again after this.
+LOOK_SECONDS = 0.05
+
 _TAKEN = "another thread uses this server; `sansio_mcp_drivers.threads` serves many"
 
 
@@ -35,8 +39,8 @@ class Server(SyncServer):
 
     def __init__(self, command: Sequence[str], **settings: Unpack[Settings]) -> None:
         super().__init__(command, **settings)
-        # More than one, where a signal handler asks for something while something is waited for.
-        self._awaited: dict[CallId, Settle | None] = {}
+        # For more than one caller, where a signal handler asks for something while something is waited for.
+        self._settled: dict[CallId, Settle] = {}
         self._turns = RLock()
 
     def poll(self, timeout: float = 0.0) -> None:
@@ -89,20 +93,20 @@ class Server(SyncServer):
         return outcome
 
     def _outcome(self, call_id: CallId) -> Any:  # noqa: ANN401 - each operation has its own
-        awaited, pump = self._awaited, self._pump
-        awaited[call_id] = None
+        settled, pump = self._settled, self._pump
         pump()
-        while (output := awaited[call_id]) is None:
-            pump(self._attend_to, self.process.poll(self._due - monotonic()))
-        del awaited[call_id]
-        if isinstance(output.outcome, McpError):
-            raise output.outcome
-        return output.outcome
+        while call_id not in settled:
+            left = self._due - monotonic()
+            pump(self._attend_to, self.process.poll(min(LOOK_SECONDS, left)))
+        outcome = settled.pop(call_id).outcome
+        if isinstance(outcome, McpError):
+            raise outcome
+        return outcome
 
     def _give_up(self, call_id: CallId | None) -> None:
         """Forget what was begun, which is harmless once it is settled."""
         if call_id is not None:
-            self._awaited.pop(call_id, None)
+            self._settled.pop(call_id, None)
             self._client.abandon(call_id, monotonic())
             self._pump()
 
@@ -120,11 +124,10 @@ class Server(SyncServer):
 
     def _turn(self, until: float) -> None:
         """Wait until there is something to do, at most until a point in time, and do it."""
-        self._pump(self._attend_to, self.process.poll(min(until, self._due) - monotonic()))
+        self._pump(self._attend_to, self.process.poll(min(min(until, self._due) - monotonic(), LOOK_SECONDS)))
 
     def _settle(self, call_id: CallId, output: Settle) -> None:
-        if call_id in self._awaited:
-            self._awaited[call_id] = output
+        self._settled[call_id] = output
 
 
 prepare = Server

@@ -33,7 +33,9 @@ class Server(Readers):
     """One server, parked until `connect`, for any number of threads. Any of them may end it, at any time.
 
     As a context manager it is shut down when the block is left. The operations return what the core settles them with,
-    or raise it. With `Options.max_in_flight` calls in flight the next one waits for a place, within its timeout.
+    or raise it. With `Options.max_in_flight` calls in flight the next one waits for a place, within its timeout. A
+    signal handler may use none of it, because it may strike where its own thread holds the lock; it can raise, or tell
+    another thread.
     """
 
     @overload

@@ -47,6 +47,7 @@ from sansio_mcp import (
     VersionUnsupported,
     Write,
 )
+from sansio_mcp.operations import Calling
 from sansio_mcp.options import MAX_LISTING_TOOLS, MAX_REQUESTS, REQUEST_WINDOW
 from sansio_mcp.protocol import SUPPORTED_VERSIONS, JsonObject
 
@@ -814,6 +815,43 @@ def test_a_server_that_stopped_reading_has_its_request_unanswered() -> None:
     outputs(client)
     client.receive_data(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n', 0.0)
     assert outputs(client) == []
+
+
+def test_an_operation_that_is_cut_short_while_it_begins_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = ready()
+
+    def struck(_self: Calling) -> bytes:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Calling, "request", struck)
+    with pytest.raises(KeyboardInterrupt):
+        client.call_tool("tow", None, 0.0)
+    assert (client.in_flight, outputs(client)) == (0, [])
+
+
+@pytest.mark.parametrize("retired", [False, True])
+def test_an_operation_that_begins_while_a_signal_handler_ends_the_client_is_settled(
+    monkeypatch: pytest.MonkeyPatch, retired: bool
+) -> None:
+    client = ready()
+
+    def end() -> None:
+        client.receive_eof(0.0)
+        client.exited(0, 0.0)
+
+    def struck(_self: Calling) -> bytes:
+        client.kill(0.0)
+        if retired:
+            end()
+        return b""
+
+    monkeypatch.setattr(Calling, "request", struck)
+    call_id = client.call_tool("tow", None, 0.0)
+    if not retired:
+        end()
+    (settled,) = [each for each in outputs(client) if isinstance(each, Settle)]
+    assert (settled.call_id, type(settled.outcome)) == (call_id, Unavailable)
+    assert (client.in_flight, client.life) == (0, Life.RETIRED)
 
 
 def test_outputs_wait_until_they_are_drained_and_come_once() -> None:
