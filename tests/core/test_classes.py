@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import sys
+import types
 import weakref
 from collections.abc import Sequence
 from typing import Any, get_type_hints
@@ -238,3 +240,11 @@ def test_an_error_takes_its_fields_by_name_too_and_has_no_default_for_all() -> N
     assert not hasattr(ServerError, "data")
     assert attrs.asdict(ServerError(-1, "no")) == {"code": -1, "message": "no", "data": None}
     assert str(inspect.signature(ServerError)) == "(code: 'int', message: 'str', data: 'Any' = None) -> None"
+
+
+def test_the_first_object_is_made_also_when_the_module_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("gone")
+    monkeypatch.setitem(sys.modules, "gone", module)
+    exec("from sansio_mcp.classes import value\n@value\nclass Gone:\n    size: int", vars(module))  # noqa: S102 - our text
+    monkeypatch.delitem(sys.modules, "gone")
+    assert vars(module)["Gone"](3).size == 3
