@@ -39,7 +39,7 @@ MAX_ID_DIGITS = 18
 _CONTAINERS = frozenset({list, dict})
 
 # The C function that the standard library's scanner reads a string by, from behind its first quote. Control characters
-# and bad escapes raise ValueError. It is taken by name because it has no stub.
+# and bad escapes raise ValueError. It is taken by its name because type checkers do not know it.
 _string: Callable[[str, int], tuple[str, int]] = vars(json.decoder)["scanstring"]
 
 # Goes over JSON from string to string and number to number, so each is whole, and nothing inside a string is taken for

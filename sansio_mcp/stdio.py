@@ -57,7 +57,7 @@ class LineReader:
         if self._mark is not None:
             data = self._skip_mark(self._mark + data)
         end = data.find(b"\n")
-        # One whole message, as most reads bring: a third of the cost of the cutting.
+        # One whole message, as most reads bring: half the cost of the cutting.
         if 0 < end == len(data) - 1 <= self._limit and data[0] == _BRACE and data[end - 1] != _CR and not self._pending:
             return [data[:end]]
         lines: list[bytes | LineTooLong] = []

@@ -49,7 +49,7 @@ class Server(Watched):
         timeout: float | None = None,  # noqa: ASYNC109 - the core keeps deadlines
     ) -> CallToolResult:
         """Call a tool by its wire name. That the tool failed is a result too: `is_error`."""
-        # As `_ask` does it. A closure and a coroutine more would take 1.6 us, and a call takes 27.
+        # As `_ask` does it. A closure and a coroutine more would take 1.6 us, and a call takes 20.
         asked, settled, call_id = monotonic(), Awaited(self._here()), _NOT_BEGUN
         try:
             if len(self._waiting) + self._promised >= self._client.options.max_in_flight:

@@ -143,7 +143,7 @@ class Readers(SyncServer):
         """With the lock held, have a future's call written: here, or, where the server has one to do, by whoever reads.
 
         Either somebody reads, and is called; or the server's own thread stands before its gate, and writes before all
-        else. Thus many frames are joined: of 64 in flight each costs 16 us; it is 24 if 8 are written at once, since
+        else. Thus many frames are joined: of 64 in flight each took 16 us, and 24 where 8 were written at once, since
         each write lets the server and two threads take turns.
         """
         if len(self._waiting) == 1 or (self._reader is None and not self._stands):
